@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Names for numbers: system calls by ABI, interrupts, softirqs, hypervisor calls, cgroups, users.
+ *
+ * It owns every cache of names and knows nothing of time.
+ */
+#ifndef NAMES_H
+#define NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct names; /* the caches of one run */
+
+/*
+ * arch: as uname -m says ("x86_64", "aarch64", "ppc64le", …) of the machine that was observed.
+ * Returns NULL with errno ENOMEM. names__free is NULL-safe.
+ */
+struct names *names__new(const char *arch);
+void names__free(struct names *n);
+
+/*
+ * The name of a call by its key (utilbpf.h). Never NULL: an unknown number becomes "sys_451",
+ * "irq_24", "softirq_11", "hcall_0x1c8"; KEY_OTHER becomes "(other)". irq: "24 virtio0" is built by renderers from
+ * the number and this name. The string lives as long as n.
+ */
+const char *names__call(struct names *n, uint32_t key);
+
+/* The ABI's name: "x86_64", "i386", "x32", "aarch64", "arm", "ppc64le", …; lives for ever. */
+const char *names__abi(const struct names *n, uint32_t key);
+
+/* "syscall", "irq", "softirq", "hcall". */
+const char *names__class(uint32_t key);
+
+/* Reads /proc/interrupts (or path, for tests) again: handlers come and go. 0 or -errno. */
+int names__load_irqs(struct names *n, const char *path);
+/* Gives one irq its name, for engines that see it in their events. */
+void names__set_irq(struct names *n, uint32_t irq, const char *name);
+
+/*
+ * The path of a cgroup v2 by its id, "/" for the root, "(gone)" when no cgroup with that id was
+ * ever seen; kept under the name it had when it is gone by now. names__cgroup_scan walks the
+ * hierarchy once (0 or -errno); names__cgroup looks up and rescans, at most once per window, when an id is new.
+ */
+int names__cgroup_scan(struct names *n);
+const char *names__cgroup(struct names *n, uint64_t id);
+void names__new_window(struct names *n);
+
+/* The container a cgroup path names (short id, pod uid, unit), or NULL. Written into buf. */
+const char *names__container(const char *path, char *buf, size_t len);
+
+#endif /* NAMES_H */
