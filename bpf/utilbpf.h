@@ -64,4 +64,226 @@ enum acct_call_class {
 
 #define ACCT_COMM_LEN 16
 
+/* What one event knows of time; filled by acct_time() from the clock and the published windows. */
+struct acct_now {
+	__u64 now;	  /* ns, CLOCK_MONOTONIC, read once per event */
+	__u64 start;	  /* start of the window that now lies in */
+	__u64 prev_start; /* start of the window before it */
+	__u32 epoch;	  /* number of the window that now lies in */
+	__u32 cpu;	  /* the CPU that the event happened on */
+};
+
+/*
+ * The windows, published by the reader. start[] is a ring over the epochs: a program that has read
+ * `epoch` finds that window's start and its two predecessors' there, without any lock. Epoch 0 means
+ * that accounting is off; epoch 1 is the warm-up in which tasks are learned; the first
+ * window that is reported is ACCT_FIRST.
+ */
+#define ACCT_WARMUP 1U
+#define ACCT_FIRST  2U
+
+struct acct_ctl {
+	__u32 epoch;
+	__u32 pad;
+	__u64 start[4];
+};
+
+/* acct_state.flags */
+#define AS_CALL	   (1U << 0) /* a system call is open: key and begin are valid */
+#define AS_NOBEGIN (1U << 1) /* its begin was not seen, or not in a reported window: pending only */
+#define AS_SPLIT   (1U << 2) /* off[] or stolen are not zero */
+#define AS_KTHREAD (1U << 3) /* runs in the kernel only: always `sys` on a CPU */
+#define AS_RAN	   (1U << 4) /* has been on a CPU: only then is a move a migration */
+#define AS_EXITING (1U << 5) /* past sched_process_exit */
+
+/* The state of one task: where its time goes now, and the call it is in. */
+struct acct_state {
+	__u64 since;	     /* charged up to here */
+	__u8 cls;	     /* where time goes from here: enum acct_class */
+	__u8 mode;	     /* AC_USER, AC_SYS or AC_BUSY (unknown): what it does on a CPU */
+	__u8 flags;	     /* AS_* */
+	__u8 pad;
+	__u32 key;	     /* of the open call */
+	__u64 begin;	     /* of the open call */
+	__u64 stolen;	     /* interrupts and hypervisor calls on top of the open call so far */
+	__u64 off[AC_OFF_NR]; /* the open call's off-CPU time so far */
+};
+
+/* Times and switches of one task on one CPU in one window. */
+struct acct_sums {
+	__u64 ns[AC_NR];
+	__u32 voluntary;
+	__u32 involuntary;
+};
+
+/* One window of a task, on the CPU that it was on last. Other CPUs' sums are spilled to rows. */
+struct acct_bank {
+	struct acct_sums s;
+	__u32 cpu;
+	__u32 migrations;
+	__u64 open_begin; /* the call that was open when the window was closed */
+	__u32 open_key;	  /* KEY_NO_CALL: none */
+	__u8 open_flags;
+	__u8 end_cls; /* acct_state.cls at the window's end */
+	__u8 busy_as; /* AC_USER or AC_SYS: what this window's spilled `busy` was; 0xff: not told */
+	__u8 pad;
+};
+
+/* Who a task is; written when its record is made, comm also when the task renames itself. */
+struct acct_ident {
+	__u32 tid, tgid;
+	__u32 exec;	 /* images this tid has run before this one */
+	__u32 lead_exec; /* the same of its process's leader: a thread that execs takes over its tid */
+	__u32 uid;
+	__u32 pad;
+	__u64 start;	    /* of the task */
+	__u64 end;	    /* of its last nanosecond; 0: alive */
+	__u64 leader_start; /* start of its process */
+	__u64 cgroup;	    /* cgroup v2 id */
+	__u64 renamed;	    /* when comm last changed */
+	char comm[ACCT_COMM_LEN];
+	char old_comm[ACCT_COMM_LEN]; /* before that change: exec renames before it is traced */
+};
+
+#define ACCT_CACHE 16 /* direct-mapped; a power of two */
+
+struct acct_task {
+	__u64 tag; /* generation of the slot << 32 | epoch that the record is in */
+	__u32 seq; /* odd while the record is moved to a new epoch */
+	__u32 cpu; /* the CPU it is on, or was last, or waits for */
+	struct acct_state st;
+	__u32 calls; /* index of its first call record, 0: none; linked by acct_call.next */
+	__u32 rows;  /* the same for rows */
+	struct acct_ident id;
+	struct acct_bank bank[2];
+	struct {
+		__u32 key;
+		__u32 idx;
+	} cache[ACCT_CACHE];
+};
+
+/*
+ * Calls and rows belong to a slot of the task table and stay with it when the slot changes hands:
+ * a number is valid when its tag is the task's. That makes fork and exit cheap.
+ */
+struct acct_call_bank {
+	__u64 tag;
+	__u64 count, errors;
+	__u64 elapsed, min, max;
+	__u64 pending;
+	__u64 stolen;
+	__u64 off[AC_OFF_NR];
+};
+
+struct acct_call {
+	__u32 slot;
+	__u32 key;
+	__u32 next;
+	__u32 pad;
+	struct acct_call_bank bank[2];
+};
+
+struct acct_row_bank {
+	__u64 tag;
+	struct acct_sums s;
+};
+
+struct acct_row {
+	__u32 slot;
+	__u32 cpu;
+	__u32 next;
+	__u32 pad;
+	struct acct_row_bank bank[2];
+};
+
+/* In the index of calls, rows and interrupts' calls. */
+struct acct_index_key {
+	__u32 slot;
+	__u32 key;
+};
+
+/*
+ * Fixed slots of the task table: 0 is never used, then the CPUs' idle tasks, then for each CPU the
+ * surplus task on it. Their generation is 1 for ever. Of calls, interrupts' calls and rows the
+ * first records are each CPU's "(other)".
+ */
+#define SLOT_IDLE(cpu, ncpu)  (1 + (cpu))
+#define SLOT_OTHER(cpu, ncpu) (1 + (ncpu) + (cpu))
+#define SLOT_FIRST(ncpu)      (1 + 2 * (ncpu))
+#define GEN_FIXED	      (1ULL << 32)
+#define CALL_OTHER(cpu)	      (1 + (cpu))
+#define ICALL_OTHER(cpu, cls) (1 + (cpu) * AC_STEAL_NR + (cls))
+#define ROW_OTHER(cpu)	      (1 + (cpu))
+#define CHUNK		      16 /* records that a CPU takes from a table at a time */
+
+/* What task storage holds. `owner` tells which context made it: only that one fills it in. */
+struct acct_link {
+	__u32 owner;
+	__u32 slot; /* 0 with owner set: a surplus task, whose state is here while it is off the CPU */
+	struct acct_state st;
+};
+#define OWNER_SURPLUS 0x80000000U /* in owner: filled in, and has no slot */
+
+/* One interrupt or hypervisor call in progress. */
+struct acct_frame {
+	__u64 begin;
+	__u64 excl; /* its own time so far, without what is nested in it */
+	__u32 key;
+	__u32 cls; /* 0 irq, 1 softirq, 2 hv */
+};
+
+#define ACCT_DEPTH 8 /* softirq, hardirq and hcall nest; a power of two */
+
+/*
+ * Off-CPU time of the tasks that found no slot, as a population: entering a class at time T
+ * subtracts T, leaving it adds T, and n counts who is in. sum + n x boundary is the time up to a boundary.
+ * Only ever added to, per epoch parity and CPU: it needs no lock and no roll.
+ */
+struct acct_pop {
+	__u64 sum[2][AC_OFF_NR];
+	__u64 n[2][AC_OFF_NR];
+};
+
+/* Chunks of a table that a CPU hands out to the tasks on it, see maps.bpf.h. */
+struct acct_chunk {
+	__u32 next;
+	__u32 end;
+};
+
+struct acct_cpu {
+	/* written by the switch program */
+	__u64 task; /* identity (address) of the task that runs here, 0: not yet known */
+	__u32 slot; /* its record */
+	__u32 gen;  /* and the generation of that */
+	__u64 seated; /* since when */
+	__u64 ran;    /* its sum_exec_runtime then: tells when it left, should that event be missed */
+	/* written by interrupt programs only */
+	__u32 depth;
+	__u32 irq_epoch;
+	__u64 last;		      /* up to here the top frame is charged */
+	__u64 total[AC_STEAL_NR];     /* time of all frames since the start, by class */
+	__u64 at[2][AC_STEAL_NR];     /* total at the start of irq_epoch and of the one before, by parity */
+	__u64 irq_events, irq_unmatched, irq_dropped;
+	struct acct_frame stack[ACCT_DEPTH];
+	struct acct_chunk icalls[AC_STEAL_NR];
+	/* written by task-context programs only */
+	__u64 irq_seen;		  /* irq_events when taken[] was last brought up to total[] */
+	__u64 taken[AC_STEAL_NR]; /* how much of total[] tasks have been charged */
+	__u64 events, unmatched, dropped_tasks, dropped_calls, lost_tasks;
+	struct acct_chunk calls;
+	struct acct_chunk rows;
+	struct acct_pop pop;
+	__u64 exited; /* records whose task, or image, has ended: for the reader to take */
+	__u64 reserved[3];
+};
+
+_Static_assert(sizeof(struct acct_state) == 72, "acct_state");
+_Static_assert(sizeof(struct acct_sums) == 104, "acct_sums");
+_Static_assert(sizeof(struct acct_bank) == 128, "acct_bank");
+_Static_assert(sizeof(struct acct_ident) == 96, "acct_ident");
+_Static_assert(sizeof(struct acct_task) == 576, "acct_task");
+_Static_assert(sizeof(struct acct_call) == 224, "acct_call");
+_Static_assert(sizeof(struct acct_row) == 240, "acct_row");
+_Static_assert(sizeof(struct acct_cpu) % 64 == 0, "acct_cpu: CPUs must not share cache lines");
+
 #endif /* UTILBPF_H */

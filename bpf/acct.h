@@ -1,0 +1,737 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The state machine: every rule about where a nanosecond goes, and nothing else.
+ *
+ * Pure: no clock, no map, no libc. The BPF programs, the readers and the engines without BPF all
+ * run this text. It is handed the records that an event concerns and the event's time, and it owns
+ * every number in them. Who includes it defines, before or after, the two look-ups that it asks for:
+ *
+ *   acct_env_call(c, t, key, &tag)  the record of the running task's call
+ *   acct_env_row(c, t, slot, cpu, &tag)  the record of a task on a CPU
+ *
+ * When the table is full they give the CPU's "(other)" record and its tag, and count it; NULL only
+ * where a bound that the verifier wants is broken.
+ *
+ * How time flows. A task is in one class at a time; an edge charges `now - since` to that class and
+ * sets `since = now`:
+ *
+ *            switch in    sys_enter    [irq]      sys_exit   switch out (prev_state)   wakeup
+ *      wait      |   user     |   sys   |##|  sys    |   user    |   sleep                |  wait
+ *   -------------+------------+---------+--+---------+-----------+------------------------+------
+ *
+ * Interrupts do not touch the task. They live on the CPU's stack of frames, where the top frame
+ * owns the time; leaving adds to the CPU's monotonic totals. The next edge of the task takes
+ * what the totals have grown by out of its slice ("steals"): so each field has one writer.
+ * An interrupt that comes while a charge is under way can make the totals grow by more than
+ * the slice: the rest is left for the next charge, and no charge is ever negative.
+ *
+ * Windows. Records hold two banks, for the current window and the last. The first event past a
+ * boundary rolls its record: the old bank is charged up to the boundary and left to the reader.
+ * A record that no event has touched is rolled by the reader, on its own copy, by the same function.
+ */
+#ifndef ACCT_H
+#define ACCT_H
+
+#include "utilbpf.h"
+
+#ifndef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#endif
+#define acct_inline static __always_inline __attribute__((unused))
+/* Cold paths stay functions of their own: the verifier walks them once per call, the hot path stays small. */
+#define acct_cold static __attribute__((noinline, unused))
+#define acct_unlikely(x) __builtin_expect(!!(x), 0)
+/* Orders this CPU's accesses against an interrupt on the same CPU: the compiler must keep the order. */
+#define acct_barrier() __asm__ volatile("" ::: "memory")
+/* Keeps the bound check of an index and its use on one register, as the verifier needs to see it. */
+#define acct_opaque(x) __asm__ volatile("" : "+r"(x))
+
+acct_inline struct acct_call *acct_env_call(struct acct_cpu *c, struct acct_task *t, __u32 key,
+					    __u64 *tag);
+acct_inline struct acct_row *acct_env_row(struct acct_cpu *c, struct acct_task *t, __u32 slot,
+					  __u32 cpu, __u64 *tag);
+
+/* True when a is before b: correct across a wrap of the clock. */
+acct_inline int acct_before(__u64 a, __u64 b)
+{
+	return (__s64)(a - b) < 0;
+}
+
+/*
+ * Fills n for an event at `now`. The reader publishes a boundary a little ahead, so `now` decides
+ * the side, not the moment at which a store became visible. Returns 0 when accounting is off.
+ */
+acct_inline int acct_time(struct acct_now *n, const struct acct_ctl *ctl, __u64 now)
+{
+	__u32 e = *(const volatile __u32 *)&ctl->epoch;
+
+	if (!e)
+		return 0;
+	n->now = now;
+	n->start = *(const volatile __u64 *)&ctl->start[e & 3];
+	if (acct_before(now, n->start)) {
+		e--;
+		n->start = *(const volatile __u64 *)&ctl->start[e & 3];
+	}
+	n->epoch = e;
+	return 1;
+}
+
+/* The start of the window before n's; only rolling asks for it. */
+acct_inline __u64 acct_prev_start(const struct acct_ctl *ctl, __u32 epoch)
+{
+	return *(const volatile __u64 *)&ctl->start[(epoch - 1) & 3];
+}
+
+acct_inline int acct_on_cpu(const struct acct_state *st)
+{
+	return st->cls < AC_WAIT || st->cls == AC_IDLE;
+}
+
+acct_inline void acct_sums_clear(struct acct_sums *s)
+{
+	for (int i = 0; i < AC_NR; i++)
+		s->ns[i] = 0;
+	s->voluntary = 0;
+	s->involuntary = 0;
+}
+
+acct_inline void acct_bank_clear(struct acct_bank *b, __u32 cpu)
+{
+	acct_sums_clear(&b->s);
+	b->cpu = cpu;
+	b->migrations = 0;
+	b->open_begin = 0;
+	b->open_key = KEY_NO_CALL;
+	b->open_flags = 0;
+	b->end_cls = AC_NONE;
+	b->busy_as = 0xff;
+	b->pad = 0;
+}
+
+/* ---- interrupts and hypervisor calls: a stack per CPU ---- */
+
+/* What the totals were at `start`, the start of window `epoch`, when no edge has come since. */
+acct_inline __u64 acct_total_until(const struct acct_cpu *c, __u32 i, __u64 start)
+{
+	__u64 v = c->total[i];
+	__u32 d = c->depth;
+
+	if (d && c->stack[(d - 1) & (ACCT_DEPTH - 1)].cls == i && acct_before(c->last, start))
+		v += start - c->last;
+	return v;
+}
+
+/* The total of steal class i at the start of window `epoch`, which began at `start`. */
+acct_inline __u64 acct_total_at(const struct acct_cpu *c, __u32 i, __u32 epoch, __u64 start)
+{
+	__u64 v = acct_total_until(c, i, start);
+
+	/* An interrupt may come between the two lines: what it saved is then the answer. */
+	acct_barrier();
+	if ((__s32)(c->irq_epoch - epoch) >= 0)
+		v = c->at[epoch & 1][i];
+	return v;
+}
+
+/* Saves the totals at the boundary, before the first edge past it adds to them. */
+acct_cold int acct_cpu_roll(struct acct_cpu *c, const struct acct_now *n, __u64 prev_start)
+{
+	__u64 at[AC_STEAL_NR], before[AC_STEAL_NR];
+	__u32 seen = c->irq_epoch;
+
+	if (!c || !n)
+		return 0;
+	for (__u32 i = 0; i < AC_STEAL_NR; i++) {
+		at[i] = acct_total_until(c, i, n->start);
+		before[i] = acct_total_until(c, i, prev_start);
+	}
+	acct_barrier();
+	if (c->irq_epoch != seen) /* an interrupt on top of this one has done it */
+		return 0;
+	for (__u32 i = 0; i < AC_STEAL_NR; i++) {
+		c->at[n->epoch & 1][i] = at[i];
+		if (seen != n->epoch - 1)
+			c->at[(n->epoch - 1) & 1][i] = before[i];
+	}
+	acct_barrier();
+	c->irq_epoch = n->epoch;
+	return 0;
+}
+
+/* Charges the top frame up to now. `last` moves first, so that a nested edge starts after it. */
+acct_inline void acct_frames_charge(struct acct_cpu *c, const struct acct_now *n)
+{
+	__u64 last = c->last;
+	__u32 d = c->depth;
+	struct acct_frame *top;
+
+	if (!d || !acct_before(last, n->now))
+		return;
+	c->last = n->now;
+	acct_barrier();
+	top = &c->stack[(d - 1) & (ACCT_DEPTH - 1)];
+	top->excl += n->now - last;
+	/* A nested interrupt may add to the same class in between: the one place that needs an atomic add. */
+	if (top->cls < AC_STEAL_NR)
+		__sync_fetch_and_add(&c->total[top->cls], n->now - last);
+}
+
+acct_inline void acct_frame_set(struct acct_frame *f, __u32 key, __u32 cls, __u64 now)
+{
+	f->begin = now;
+	f->key = key;
+	f->cls = cls;
+}
+
+/* irq_handler_entry, softirq_entry, hcall_entry. cls: 0 irq, 1 softirq, 2 hv. */
+acct_inline void acct_irq_enter(struct acct_cpu *c, const struct acct_now *n, __u64 prev_start,
+				__u32 cls, __u32 key)
+{
+	struct acct_frame *f;
+	__u32 d;
+
+	c->irq_events++;
+	if (acct_unlikely((__s32)(n->epoch - c->irq_epoch) > 0))
+		acct_cpu_roll(c, n, prev_start);
+	acct_frames_charge(c, n);
+	d = c->depth;
+	if (d >= ACCT_DEPTH) { /* lost exits: nothing nests that deep */
+		c->irq_unmatched++;
+		return;
+	}
+	f = &c->stack[d & (ACCT_DEPTH - 1)];
+	f->excl = 0;
+	acct_frame_set(f, key, cls, n->now);
+	if (!d)
+		c->last = n->now;
+	acct_barrier();
+	c->depth = d + 1;
+	acct_barrier();
+	/* Again: an interrupt before the line above has used this very frame. */
+	acct_frame_set(f, key, cls, n->now);
+}
+
+/*
+ * irq_handler_exit, softirq_exit, hcall_exit. On success *done is the ended frame and the result
+ * 1; frames above it whose exit was lost are dropped and counted. 0: nothing to end.
+ */
+acct_inline int acct_irq_exit(struct acct_cpu *c, const struct acct_now *n, __u64 prev_start,
+			      __u32 key, struct acct_frame *done)
+{
+	__u32 d, i;
+
+	if (acct_unlikely((__s32)(n->epoch - c->irq_epoch) > 0))
+		acct_cpu_roll(c, n, prev_start);
+	acct_frames_charge(c, n);
+	d = c->depth;
+	for (i = 0; i < ACCT_DEPTH && d; i++) {
+		d--;
+		if (c->stack[d & (ACCT_DEPTH - 1)].key == key)
+			break;
+		if (!d) {
+			c->irq_unmatched++;
+			return 0;
+		}
+	}
+	if (!c->depth || i == ACCT_DEPTH) {
+		c->irq_unmatched++;
+		return 0;
+	}
+	c->irq_unmatched += i;
+	*done = c->stack[d & (ACCT_DEPTH - 1)];
+	c->depth = d;
+	acct_barrier();
+	c->irq_events++;
+	return 1;
+}
+
+/* ---- calls ---- */
+
+/* The bank of `epoch`, emptied when it holds another window's or another task's numbers. */
+acct_inline struct acct_call_bank *acct_call_bank(struct acct_call *call, __u64 tag)
+{
+	struct acct_call_bank *b = &call->bank[tag & 1];
+
+	if (acct_unlikely(b->tag != tag)) {
+		b->tag = tag;
+		b->count = 0;
+		b->errors = 0;
+		b->elapsed = 0;
+		b->min = ~0ULL;
+		b->max = 0;
+		b->pending = 0;
+		b->stolen = 0;
+		for (int i = 0; i < AC_OFF_NR; i++)
+			b->off[i] = 0;
+	}
+	return b;
+}
+
+acct_inline void acct_call_count(struct acct_call_bank *b, __u64 elapsed, int error)
+{
+	b->count++;
+	b->errors += error;
+	b->elapsed += elapsed;
+	if (elapsed < b->min)
+		b->min = elapsed;
+	if (elapsed > b->max)
+		b->max = elapsed;
+}
+
+/* An interrupt, softirq or hypervisor call has ended; what ran on top of it is its `stolen`. */
+acct_inline void acct_frame_end(struct acct_call *call, const struct acct_frame *f, __u64 tag,
+				__u64 now)
+{
+	struct acct_call_bank *b = acct_call_bank(call, tag);
+	__u64 elapsed = now - f->begin;
+
+	if ((__s64)elapsed < 0)
+		elapsed = 0;
+	acct_call_count(b, elapsed, 0);
+	if (elapsed > f->excl)
+		b->stolen += elapsed - f->excl;
+}
+
+acct_inline void acct_split_clear(struct acct_state *st)
+{
+	st->stolen = 0;
+	for (int i = 0; i < AC_OFF_NR; i++)
+		st->off[i] = 0;
+	st->flags &= ~AS_SPLIT;
+}
+
+/* The open call of t ends now. Counts it, or adds its time to pending when its begin was not seen. */
+acct_inline void acct_call_end(struct acct_cpu *c, struct acct_task *t, const struct acct_now *n,
+			       int error)
+{
+	struct acct_state *st = &t->st;
+	__u64 tag = t->tag;
+	struct acct_call *call = acct_env_call(c, t, st->key, &tag);
+	struct acct_call_bank *b;
+
+	if (!call)
+		return;
+	b = acct_call_bank(call, tag);
+	if (acct_unlikely(st->flags & AS_NOBEGIN)) {
+		/* Earlier windows have shown their part as pending already. */
+		__u64 from = acct_before(st->begin, n->start) ? n->start : st->begin;
+
+		b->pending += n->now - from;
+	} else {
+		acct_call_count(b, n->now - st->begin, error);
+	}
+	if (st->flags & AS_SPLIT) {
+		if (!(st->flags & AS_NOBEGIN)) {
+			b->stolen += st->stolen;
+			for (int i = 0; i < AC_OFF_NR; i++)
+				b->off[i] += st->off[i];
+		}
+		acct_split_clear(st);
+	}
+}
+
+/* ---- charging ---- */
+
+/*
+ * Takes what interrupts have used since the last charge out of a slice of d ns, into s. The limit
+ * is the totals now, or what they were at the start of n's window. Returns what was taken.
+ */
+acct_cold __u64 acct_steal(struct acct_sums *s, struct acct_cpu *c, const struct acct_now *n,
+			   __u64 d, int at_start)
+{
+	__u64 left = d, rest = 0;
+	__u64 seen;
+
+	if (!s || !c || !n)
+		return 0;
+	seen = c->irq_events;
+	for (__u32 i = 0; i < AC_STEAL_NR; i++) {
+		__u64 limit = at_start ? acct_total_at(c, i, n->epoch, n->start) : c->total[i];
+		__u64 take = limit - c->taken[i];
+
+		if ((__s64)take < 0)
+			take = 0;
+		if (take > left) {
+			rest = 1;
+			take = left;
+		}
+		s->ns[AC_IRQ + i] += take;
+		c->taken[i] += take;
+		left -= take;
+	}
+	if (!rest && !at_start)
+		c->irq_seen = seen;
+	return d - left;
+}
+
+/* Charges t's slice up to `to` into s. `at_start`: `to` is the start of n's window. */
+acct_inline void acct_slice(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n,
+			    struct acct_sums *s, __u64 to, int at_start)
+{
+	struct acct_state *st = &t->st;
+	__u64 d = to - st->since, stolen;
+	__u32 cls = st->cls, off = cls - AC_WAIT;
+
+	if ((__s64)d <= 0)
+		return;
+	st->since = to;
+	if (acct_on_cpu(st)) {
+		if (at_start || c->irq_events != c->irq_seen) {
+			stolen = acct_steal(s, c, n, d, at_start);
+			d -= stolen;
+			if (stolen && (st->flags & AS_CALL)) {
+				st->stolen += stolen;
+				st->flags |= AS_SPLIT;
+			}
+		}
+	} else if (st->flags & AS_CALL) {
+		acct_opaque(off);
+		if (off < AC_OFF_NR) {
+			st->off[off] += d;
+			st->flags |= AS_SPLIT;
+		}
+	}
+	acct_opaque(cls);
+	if (cls < AC_NR)
+		s->ns[cls] += d;
+}
+
+/*
+ * Brings t into n's window: closes the bank of the window before, opens a new one. A record that has
+ * missed whole windows gives the last one of them its full length; those before were completed by
+ * the reader. c is only used for a task that is on it.
+ */
+acct_cold int acct_roll(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n)
+{
+	struct acct_bank *b;
+
+	if (!t || !c || !n)
+		return 0;
+	t->seq++;
+	acct_barrier();
+	b = &t->bank[(n->epoch - 1) & 1];
+	if ((__u32)t->tag != n->epoch - 1) {
+		acct_bank_clear(b, t->cpu);
+		if (acct_before(t->st.since, n->prev_start)) {
+			t->st.since = n->prev_start;
+			if (acct_on_cpu(&t->st))
+				for (__u32 i = 0; i < AC_STEAL_NR; i++)
+					c->taken[i] = acct_total_at(c, i, n->epoch - 1, n->prev_start);
+		}
+	}
+	acct_slice(t, c, n, &b->s, n->start, 1);
+	if (n->epoch == ACCT_FIRST)
+		t->st.flags |= AS_NOBEGIN; /* no window has seen the call begin */
+	b->open_key = t->st.flags & AS_CALL ? t->st.key : KEY_NO_CALL;
+	b->open_flags = t->st.flags;
+	b->open_begin = t->st.begin;
+	b->end_cls = t->st.cls;
+	acct_bank_clear(&t->bank[n->epoch & 1], t->cpu);
+	t->tag = (t->tag & ~0xffffffffULL) | n->epoch;
+	acct_barrier();
+	t->seq++;
+	return 0;
+}
+
+acct_inline int acct_is_old(const struct acct_task *t, const struct acct_now *n)
+{
+	return (__s32)(n->epoch - (__u32)t->tag) > 0;
+}
+
+/* Charges t up to now, in its own window. The caller has rolled it when it was old. */
+acct_inline struct acct_bank *acct_charge(struct acct_task *t, struct acct_cpu *c,
+					  const struct acct_now *n)
+{
+	struct acct_bank *b = &t->bank[t->tag & 1];
+
+	acct_slice(t, c, n, &b->s, n->now, 0);
+	return b;
+}
+
+/* An event has told what t was doing since it became `busy` in this window: user or sys. */
+acct_inline void acct_resolve(struct acct_task *t, struct acct_bank *b, __u8 cls)
+{
+	if (t->st.mode != AC_BUSY)
+		return;
+	b->s.ns[cls] += b->s.ns[AC_BUSY];
+	b->s.ns[AC_BUSY] = 0;
+	b->busy_as = cls;
+}
+
+/* ---- system calls: t is on the CPU of c ---- */
+
+acct_inline void acct_sys_enter(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n,
+				__u32 key)
+{
+	struct acct_state *st = &t->st;
+	struct acct_bank *b = acct_charge(t, c, n);
+
+	c->events++;
+	acct_resolve(t, b, AC_USER);
+	if (acct_unlikely(st->flags & AS_CALL)) { /* its exit was lost: it cannot be timed */
+		c->unmatched++;
+		acct_split_clear(st);
+	}
+	st->mode = AC_SYS;
+	st->cls = AC_SYS;
+	st->flags = (st->flags & ~AS_NOBEGIN) | AS_CALL;
+	st->key = key;
+	st->begin = n->now;
+}
+
+/* The number that sys_exit gives may be 0 or -1: the key saved at sys_enter is what counts. */
+acct_inline void acct_sys_exit(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n,
+			       int error)
+{
+	struct acct_state *st = &t->st;
+	struct acct_bank *b = acct_charge(t, c, n);
+
+	c->events++;
+	acct_resolve(t, b, AC_SYS);
+	if (st->flags & AS_CALL)
+		acct_call_end(c, t, n, error);
+	else
+		c->unmatched++; /* a seccomp filter's refusal, or a begin that was not seen */
+	st->mode = AC_USER;
+	st->cls = AC_USER;
+	st->flags &= ~(AS_CALL | AS_NOBEGIN);
+}
+
+/* ---- off the CPU ---- */
+
+/*
+ * Moves the sums of this window so far to the record of the CPU they were made on, before t goes
+ * to another. A task that never ran has made them nowhere: they go along.
+ */
+acct_cold int acct_spill(struct acct_task *t, struct acct_cpu *c, __u32 slot, __u32 cpu)
+{
+	struct acct_bank *b;
+	struct acct_row *row;
+	struct acct_row_bank *r;
+	__u64 tag;
+
+	if (!t || !c)
+		return 0;
+	b = &t->bank[t->tag & 1];
+	tag = t->tag;
+	row = (struct acct_row *)0;
+	if (t->st.flags & AS_RAN)
+		row = acct_env_row(c, t, slot, b->cpu, &tag);
+	if (row) {
+		r = &row->bank[tag & 1];
+		if (r->tag != tag) {
+			acct_sums_clear(&r->s);
+			r->tag = tag;
+		}
+		for (int i = 0; i < AC_NR; i++) {
+			r->s.ns[i] += b->s.ns[i];
+			b->s.ns[i] = 0;
+		}
+		r->s.voluntary += b->s.voluntary;
+		r->s.involuntary += b->s.involuntary;
+		b->s.voluntary = 0;
+		b->s.involuntary = 0;
+	}
+	b->cpu = cpu;
+	t->cpu = cpu;
+	return 0;
+}
+
+/* t's off-CPU time up to now is charged, and t stands on `cpu` from here. Counts a migration. */
+acct_inline void acct_move(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n,
+			   __u32 slot, __u32 cpu)
+{
+	struct acct_bank *b = acct_charge(t, c, n);
+
+	if (t->cpu == cpu)
+		return;
+	if (t->st.flags & AS_RAN)
+		b->migrations++;
+	acct_spill(t, c, slot, cpu);
+}
+
+/*
+ * t leaves the CPU of c for off-CPU class cls, or for AC_NONE when this was its last switch.
+ * voluntary: it gave the CPU up itself.
+ */
+acct_inline void acct_switch_out(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n,
+				 __u8 cls, int voluntary)
+{
+	struct acct_bank *b = acct_charge(t, c, n);
+
+	if (voluntary)
+		b->s.voluntary++;
+	else
+		b->s.involuntary++;
+	if (acct_unlikely(cls == AC_NONE)) {
+		if (t->st.flags & AS_CALL)
+			acct_call_end(c, t, n, 0);
+		t->st.flags &= ~(AS_CALL | AS_NOBEGIN);
+		t->id.end = n->now;
+	}
+	t->st.cls = cls;
+}
+
+/* t gets the CPU of c. Its off-CPU time up to now stays with the CPU that it stood on. */
+acct_inline void acct_switch_in(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n,
+				__u32 slot)
+{
+	acct_move(t, c, n, slot, n->cpu);
+	t->st.since = n->now;
+	t->st.cls = t->st.mode;
+	t->st.flags |= AS_RAN;
+}
+
+/* t, which is off the CPU, becomes runnable. */
+acct_inline void acct_wakeup(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n)
+{
+	acct_charge(t, c, n);
+	t->st.cls = AC_WAIT;
+}
+
+/* ---- the life of a task ---- */
+
+/* Empties t for a new owner of its slot, in n's window. The generation sets old numbers apart. */
+acct_inline void acct_task_init(struct acct_task *t, const struct acct_now *n, __u32 cpu)
+{
+	t->seq++;
+	acct_barrier();
+	t->tag = (((t->tag >> 32) + 1) << 32) | n->epoch;
+	t->cpu = cpu;
+	t->st.since = n->now;
+	t->st.cls = AC_NONE;
+	t->st.mode = AC_BUSY;
+	t->st.flags = 0;
+	t->st.key = KEY_NO_CALL;
+	t->st.begin = 0;
+	acct_split_clear(&t->st);
+	acct_bank_clear(&t->bank[0], cpu);
+	acct_bank_clear(&t->bank[1], cpu);
+	t->id.end = 0;
+	t->id.exec = 0;
+	t->id.lead_exec = 0;
+	t->id.renamed = 0;
+	acct_barrier();
+	t->seq++;
+}
+
+/*
+ * A child's state at its fork: runnable, not yet on a CPU, inside the call that its parent is in. That
+ * call's return to the child is not a call of the child's: pending only.
+ */
+acct_inline void acct_fork(struct acct_state *child, const struct acct_state *parent, __u64 now,
+			   int kthread)
+{
+	child->since = now;
+	child->cls = AC_WAIT;
+	child->mode = kthread ? AC_SYS : parent->mode;
+	child->flags = kthread ? AS_KTHREAD : (parent->flags & AS_CALL) | AS_NOBEGIN;
+	child->key = child->flags & AS_CALL ? parent->key : KEY_NO_CALL;
+	child->begin = now;
+	acct_split_clear(child);
+}
+
+/*
+ * The old image's account t ends now; nt, freshly initialised, goes on with its state, the open
+ * execve included. A kernel thread that execs becomes a user task about whose mode nothing is known.
+ */
+acct_inline void acct_exec(struct acct_task *t, struct acct_task *nt, struct acct_cpu *c,
+			   const struct acct_now *n)
+{
+	acct_charge(t, c, n);
+	nt->st = t->st;
+	nt->st.flags &= ~AS_KTHREAD;
+	if (!(nt->st.flags & AS_CALL)) {
+		nt->st.mode = AC_BUSY;
+		nt->st.cls = AC_BUSY;
+	}
+	t->id.end = n->now;
+	t->st.cls = AC_NONE;
+	t->st.flags &= ~(AS_CALL | AS_NOBEGIN);
+}
+
+/* sched_process_exit: from here to its last switch the task is in the kernel. */
+acct_inline void acct_exit(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n)
+{
+	struct acct_bank *b = acct_charge(t, c, n);
+
+	if (t->st.flags & AS_CALL)
+		acct_resolve(t, b, AC_SYS);
+	t->st.flags |= AS_EXITING;
+	t->st.mode = AC_SYS;
+	t->st.cls = AC_SYS;
+}
+
+/* ---- the surplus: tasks that found no slot ---- */
+
+acct_inline void acct_pop_enter(struct acct_cpu *c, const struct acct_now *n, __u8 cls)
+{
+	__u32 i = cls - AC_WAIT, b = n->epoch & 1;
+
+	acct_opaque(i);
+	if (i >= AC_OFF_NR)
+		return;
+	__sync_fetch_and_add(&c->pop.sum[b][i], -n->now);
+	__sync_fetch_and_add(&c->pop.n[b][i], 1);
+}
+
+acct_inline void acct_pop_leave(struct acct_cpu *c, const struct acct_now *n, __u8 cls)
+{
+	__u32 i = cls - AC_WAIT, b = n->epoch & 1;
+
+	acct_opaque(i);
+	if (i >= AC_OFF_NR)
+		return;
+	__sync_fetch_and_add(&c->pop.sum[b][i], n->now);
+	__sync_fetch_and_add(&c->pop.n[b][i], -1ULL);
+}
+
+/* Off-CPU time of a surplus task that belongs to its open call. */
+acct_inline void acct_surplus_charge(struct acct_state *st, __u64 now)
+{
+	__u64 d = now - st->since;
+	__u32 i = st->cls - AC_WAIT;
+
+	if ((__s64)d <= 0)
+		return;
+	st->since = now;
+	acct_opaque(i);
+	if (i < AC_OFF_NR && (st->flags & AS_CALL)) {
+		st->off[i] += d;
+		st->flags |= AS_SPLIT;
+	}
+}
+
+/* ---- scheduler states ---- */
+
+/*
+ * The off-CPU class of a task that leaves the CPU with `state` (task_struct.__state,
+ * include/linux/sched.h; the bits below have not changed since 4.14) and whether it waits for I/O.
+ */
+#define ACCT_TASK_INTERRUPTIBLE	  0x0001
+#define ACCT_TASK_UNINTERRUPTIBLE 0x0002
+#define ACCT_TASK_STOPPED	  0x0004
+#define ACCT_TASK_TRACED	  0x0008
+#define ACCT_TASK_EXIT		  0x0030 /* EXIT_DEAD | EXIT_ZOMBIE */
+#define ACCT_TASK_PARKED	  0x0040
+#define ACCT_TASK_DEAD		  0x0080
+#define ACCT_TASK_NOLOAD	  0x0400
+
+acct_inline __u8 acct_off_class(__u32 state, int iowait)
+{
+	if (!state)
+		return AC_WAIT;
+	if (state & ACCT_TASK_DEAD)
+		return AC_NONE;
+	if (state & (ACCT_TASK_STOPPED | ACCT_TASK_TRACED))
+		return AC_STOPPED;
+	if (state & ACCT_TASK_INTERRUPTIBLE)
+		return AC_SLEEP;
+	/* TASK_IDLE: a kernel thread with nothing to do; parked ones likewise */
+	if (state & (ACCT_TASK_NOLOAD | ACCT_TASK_PARKED))
+		return AC_SLEEP;
+	return iowait ? AC_IOWAIT : AC_BLOCKED;
+}
+
+#endif /* ACCT_H */

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Every map, and the accessors that hide them: handlers never touch a map helper.
+ *
+ * The numbers live in plain arrays, mapped by the reader. Where hypervisor calls are traced, the loader drops
+ * BPF_F_MMAPABLE from the two that interrupts write (cpus, icalls): on powerpc's hash MMU the
+ * pages of a mappable array are themselves faulted in by hypervisor calls. Sizes are set by the
+ * loader; the 1 here is a placeholder. A record's owner is told by utilbpf.h.
+ */
+#ifndef MAPS_BPF_H
+#define MAPS_BPF_H
+
+#include "acct.h"
+
+#define ARRAY(name_, type_, flags_)                  \
+	struct {                                     \
+		__uint(type, BPF_MAP_TYPE_ARRAY);    \
+		__uint(max_entries, 1);              \
+		__uint(map_flags, flags_);           \
+		__type(key, __u32);                  \
+		__type(value, type_);                \
+	} name_ SEC(".maps")
+#define INDEX(name_)                                          \
+	struct {                                              \
+		__uint(type, BPF_MAP_TYPE_HASH);              \
+		__uint(max_entries, 1);                       \
+		__type(key, struct acct_index_key);           \
+		__type(value, __u32);                         \
+	} name_ SEC(".maps")
+#define STACK(name_)                              \
+	struct {                                  \
+		__uint(type, BPF_MAP_TYPE_STACK); \
+		__uint(max_entries, 1);           \
+		__type(value, __u32);             \
+	} name_ SEC(".maps")
+
+ARRAY(cpus, struct acct_cpu, BPF_F_MMAPABLE);
+ARRAY(tasks, struct acct_task, BPF_F_MMAPABLE);
+ARRAY(calls, struct acct_call, BPF_F_MMAPABLE);
+ARRAY(rows, struct acct_row, BPF_F_MMAPABLE);
+ARRAY(icalls, struct acct_call, BPF_F_MMAPABLE);
+ARRAY(hctl, struct acct_ctl, 0); /* ctl again, for hypervisor call programs, see above */
+INDEX(call_index);  /* (slot, call) -> calls, (slot, cpu) -> rows: task context only */
+INDEX(icall_index); /* (slot, call) -> icalls: interrupts only */
+STACK(free_tasks);   /* slots */
+STACK(free_calls);   /* first record of a free chunk; the same for the others */
+STACK(free_rows);
+STACK(free_icalls);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct acct_link);
+} links SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, struct acct_link);
+} links_hash SEC(".maps");
+
+struct acct_ctl ctl; /* in .bss, mapped by the loader */
+const volatile __u32 ncpus = 1;
+
+/* ---- records by number ---- */
+
+static __always_inline struct acct_cpu *cpu_get(__u32 cpu)
+{
+	return bpf_map_lookup_elem(&cpus, &cpu);
+}
+
+static __always_inline struct acct_task *task_at(__u32 slot)
+{
+	return bpf_map_lookup_elem(&tasks, &slot);
+}
+
+/* ---- from a task to its link ---- */
+
+#define OWNER_ITER 0x40000000U
+
+/* The link of p, or NULL. A link whose owner has not filled it in yet has slot 0 and no OWNER_SURPLUS. */
+static __always_inline struct acct_link *link_find(struct task_struct *p, const bool btf)
+{
+	__u64 key = (__u64)p;
+
+	if (btf && have_storage)
+		return bpf_task_storage_get(&links, p, 0, 0);
+	return bpf_map_lookup_elem(&links_hash, &key);
+}
+
+/*
+ * The same, made when it is missing: `owner` names the context, so that of two that come at once
+ * just one finds its own name there and fills it in. NULL: no memory.
+ */
+static __always_inline struct acct_link *link_make(struct task_struct *p, __u32 owner, const bool btf)
+{
+	struct acct_link init = { .owner = owner };
+	__u64 key = (__u64)p;
+
+	if (btf && have_storage)
+		return bpf_task_storage_get(&links, p, &init, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	bpf_map_update_elem(&links_hash, &key, &init, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&links_hash, &key);
+}
+
+static __always_inline bool link_usable(const struct acct_link *l)
+{
+	return l && (l->slot || (l->owner & OWNER_SURPLUS));
+}
+
+/* p will not run again. Task storage goes with the task; the hash has to be told. */
+static __always_inline void link_drop(struct task_struct *p, const bool btf)
+{
+	__u64 key = (__u64)p;
+
+	if (!(btf && have_storage))
+		bpf_map_delete_elem(&links_hash, &key);
+}
+
+/* ---- records of a task's slot ---- */
+
+/* Takes a record from the CPU's chunk of a table, or a new chunk. 0: the table is full. */
+static __always_inline __u32 chunk_take(struct acct_chunk *chunk, void *free)
+{
+	__u32 first, i = chunk->next;
+
+	if (i == chunk->end) {
+		if (bpf_map_pop_elem(free, &first))
+			return 0;
+		chunk->end = first + CHUNK;
+		i = first;
+	}
+	chunk->next = i + 1;
+	return i;
+}
+
+static __noinline __u32 call_make(struct acct_cpu *c, struct acct_task *t, __u32 key)
+{
+	struct acct_index_key k;
+	struct acct_call *call;
+	__u32 idx, *found;
+
+	if (!c || !t)
+		return 0;
+	k.slot = c->slot;
+	k.key = key;
+	found = bpf_map_lookup_elem(&call_index, &k);
+	if (found)
+		return *found;
+	idx = chunk_take(&c->calls, &free_calls);
+	if (!idx)
+		return 0;
+	call = bpf_map_lookup_elem(&calls, &idx);
+	if (!call || bpf_map_update_elem(&call_index, &k, &idx, BPF_ANY))
+		return 0;
+	call->slot = c->slot;
+	call->key = key;
+	call->next = t->calls;
+	t->calls = idx;
+	return idx;
+}
+
+acct_inline struct acct_call *acct_env_call(struct acct_cpu *c, struct acct_task *t, __u32 key,
+					    __u64 *tag)
+{
+	__u32 h = (key ^ (key >> 4)) & (ACCT_CACHE - 1);
+	__u32 idx = t->cache[h].idx;
+
+	if (acct_unlikely(t->cache[h].key != key || !idx)) {
+		idx = call_make(c, t, key);
+		if (idx) {
+			t->cache[h].key = key;
+			t->cache[h].idx = idx;
+		} else {
+			c->dropped_calls++;
+			idx = CALL_OTHER(bpf_get_smp_processor_id());
+			*tag = GEN_FIXED | (__u32)*tag;
+		}
+	}
+	return bpf_map_lookup_elem(&calls, &idx);
+}
+
+acct_inline struct acct_row *acct_env_row(struct acct_cpu *c, struct acct_task *t, __u32 slot,
+					  __u32 cpu, __u64 *tag)
+{
+	struct acct_index_key k = { .slot = slot, .key = KEY_ROW(cpu) };
+	__u32 idx = 0, *found = bpf_map_lookup_elem(&call_index, &k);
+	struct acct_row *row;
+
+	if (found)
+		idx = *found;
+	else
+		idx = chunk_take(&c->rows, &free_rows);
+	row = idx ? bpf_map_lookup_elem(&rows, &idx) : NULL;
+	if (row && !found) {
+		if (bpf_map_update_elem(&call_index, &k, &idx, BPF_ANY)) {
+			row = NULL;
+		} else {
+			row->slot = slot;
+			row->cpu = cpu;
+			row->next = t->rows;
+			t->rows = idx;
+		}
+	}
+	if (!row) {
+		c->dropped_tasks++;
+		idx = ROW_OTHER(cpu);
+		*tag = GEN_FIXED | (__u32)*tag;
+		row = bpf_map_lookup_elem(&rows, &idx);
+	}
+	return row;
+}
+
+/* The record of an interrupt, softirq or hypervisor call of the task on c, and its tag. */
+static __always_inline struct acct_call *icall_get(struct acct_cpu *c, const struct acct_now *n,
+						   __u32 cls, __u32 key, __u64 *tag)
+{
+	struct acct_index_key k = { .slot = c->slot, .key = key };
+	__u32 idx, *found = bpf_map_lookup_elem(&icall_index, &k);
+	struct acct_call *call;
+
+	*tag = ((__u64)c->gen << 32) | n->epoch;
+	if (found) {
+		idx = *found;
+		return bpf_map_lookup_elem(&icalls, &idx);
+	}
+	idx = cls < AC_STEAL_NR ? chunk_take(&c->icalls[cls], &free_icalls) : 0;
+	call = idx ? bpf_map_lookup_elem(&icalls, &idx) : NULL;
+	if (call && !bpf_map_update_elem(&icall_index, &k, &idx, BPF_ANY)) {
+		call->slot = k.slot;
+		call->key = key;
+		return call;
+	}
+	c->irq_dropped++;
+	idx = ICALL_OTHER(n->cpu, cls);
+	*tag = GEN_FIXED | n->epoch;
+	return bpf_map_lookup_elem(&icalls, &idx);
+}
+
+#endif /* MAPS_BPF_H */

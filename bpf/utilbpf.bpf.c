@@ -1,0 +1,747 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The programs: one per tracepoint, in two flavours. tp_btf is the usual one; raw_tp serves kernels without
+ * BTF for it, program by program. Each stamps the event, finds the records that it is about and calls
+ * acct.h, which knows everything about time. What the loader does not ask for is not loaded.
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+
+#include "acct.h"
+#include "compat.bpf.h"
+#include "maps.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define PROGRAM(tp)                        \
+	SEC("?tp_btf/" #tp)                \
+	int btf_##tp(__u64 *ctx)           \
+	{                                  \
+		return on_##tp(ctx, true); \
+	}                                  \
+	SEC("?raw_tp/" #tp)                \
+	int raw_##tp(__u64 *ctx)           \
+	{                                  \
+		return on_##tp(ctx, false);\
+	}
+
+/* ---- what every program begins with ---- */
+
+/* The time of the event and the record of the CPU that it happens on. False: nothing to do. */
+static __always_inline bool event(struct acct_now *n, struct acct_cpu **c)
+{
+	/* Off is off before the clock is read. */
+	if (!*(volatile __u32 *)&ctl.epoch)
+		return false;
+	n->cpu = bpf_get_smp_processor_id();
+	*c = cpu_get(n->cpu);
+	return *c && acct_time(n, &ctl, bpf_ktime_get_ns());
+}
+
+static __always_inline void roll(struct acct_task *t, struct acct_cpu *c, struct acct_now *n)
+{
+	if (acct_unlikely(acct_is_old(t, n))) {
+		n->prev_start = acct_prev_start(&ctl, n->epoch);
+		acct_roll(t, c, n);
+	}
+}
+
+/* The record of slot, in the event's window. NULL: no such record. */
+static __always_inline struct acct_task *task_now(__u32 slot, struct acct_cpu *c, struct acct_now *n)
+{
+	struct acct_task *t = slot ? task_at(slot) : NULL;
+
+	if (t)
+		roll(t, c, n);
+	return t;
+}
+
+/* ---- a new record ---- */
+
+static __always_inline void copy_comm(char *to, struct task_struct *p, const bool btf)
+{
+	if (!btf) {
+		BPF_CORE_READ_STR_INTO((char(*)[ACCT_COMM_LEN])to, p, comm);
+		return;
+	}
+	for (int i = 0; i < ACCT_COMM_LEN; i++)
+		to[i] = p->comm[i];
+}
+
+static __always_inline void ident(struct acct_ident *id, struct task_struct *p, const bool btf)
+{
+	id->tid = GET(btf, p, pid);
+	id->tgid = GET(btf, p, tgid);
+	id->start = GET(btf, p, start_time);
+	if (btf) {
+		id->leader_start = p->group_leader->start_time;
+		id->uid = p->cred->uid.val;
+		id->cgroup = p->cgroups->dfl_cgrp->kn->id;
+	} else {
+		id->leader_start = BPF_CORE_READ(p, group_leader, start_time);
+		id->uid = BPF_CORE_READ(p, cred, uid.val);
+		id->cgroup = BPF_CORE_READ(p, cgroups, dfl_cgrp, kn, id);
+	}
+	copy_comm(id->comm, p, btf);
+}
+
+/*
+ * A slot for p, emptied and named, its class AC_NONE. 0: the table is full, and p is a surplus task
+ * from now on.
+ */
+static __always_inline __u32 task_make(struct task_struct *p, struct acct_cpu *c,
+				       const struct acct_now *n, const bool btf)
+{
+	struct acct_task *t;
+	__u32 slot;
+
+	if (bpf_map_pop_elem(&free_tasks, &slot))
+		goto full;
+	t = task_at(slot);
+	if (!t)
+		goto full;
+	acct_task_init(t, n, n->cpu);
+	ident(&t->id, p, btf);
+	if (task_is_kernel(p, btf)) {
+		t->st.flags = AS_KTHREAD;
+		t->st.mode = AC_SYS;
+	}
+	return slot;
+full:
+	__sync_fetch_and_add(&c->dropped_tasks, 1);
+	return 0;
+}
+
+/* Publishes a link that this context owns: from here on other CPUs may use it. */
+static __always_inline void link_publish(struct acct_link *l, __u32 slot)
+{
+	acct_barrier();
+	if (slot)
+		l->slot = slot;
+	else
+		l->owner |= OWNER_SURPLUS;
+}
+
+/* ---- scheduler ---- */
+
+/* A task that no event or seeding has told of: its record is made with its mode unknown. */
+static __always_inline struct acct_link *link_unknown(struct task_struct *p, struct acct_cpu *c,
+						      const struct acct_now *n, const bool btf)
+{
+	__u32 owner = n->cpu + 1;
+	struct acct_link *l = link_make(p, owner, btf);
+
+	if (!l || link_usable(l))
+		return l;
+	if (l->owner != owner) /* somebody else is just filling it in */
+		return NULL;
+	l->st.since = n->now;
+	l->st.cls = AC_NONE;
+	l->st.mode = AC_BUSY;
+	if (task_is_kernel(p, btf)) {
+		l->st.flags = AS_KTHREAD;
+		l->st.mode = AC_SYS;
+	}
+	link_publish(l, task_make(p, c, n, btf));
+	return l;
+}
+
+/*
+ * The record that p uses on the CPU of n, in n's window: its own, the CPU's idle task's, or for a
+ * surplus task the CPU's surplus record, with p's state put into it.
+ */
+static __always_inline struct acct_task *task_arrive(struct task_struct *p, struct acct_cpu *c,
+						     struct acct_now *n, __u32 *slot, const bool btf)
+{
+	struct acct_link *l;
+	struct acct_task *t;
+
+	if (!GET(btf, p, pid)) {
+		*slot = SLOT_IDLE(n->cpu, ncpus);
+		return task_now(*slot, c, n);
+	}
+	l = link_find(p, btf);
+	if (acct_unlikely(!link_usable(l)))
+		l = link_unknown(p, c, n, btf);
+	if (link_usable(l) && l->slot) {
+		*slot = l->slot;
+		return task_now(*slot, c, n);
+	}
+	*slot = SLOT_OTHER(n->cpu, ncpus);
+	t = task_now(*slot, c, n);
+	if (!t)
+		return NULL;
+	if (link_usable(l)) {
+		acct_pop_leave(c, n, l->st.cls);
+		acct_surplus_charge(&l->st, n->now);
+		t->st = l->st;
+	} else { /* no memory for a link: where its time went until now is not known */
+		c->lost_tasks++;
+		t->st.flags = 0;
+		t->st.mode = AC_BUSY;
+		acct_split_clear(&t->st);
+	}
+	t->st.cls = AC_NONE;
+	return t;
+}
+
+/* A surplus task has left the CPU for cls: its state goes back to its link, its time to the population. */
+static __always_inline void surplus_leave(struct task_struct *p, struct acct_task *t,
+					  struct acct_cpu *c, const struct acct_now *n,
+					  const bool btf)
+{
+	struct acct_link *l = link_find(p, btf);
+
+	if (link_usable(l)) {
+		l->st = t->st;
+		acct_pop_enter(c, n, t->st.cls);
+	}
+	t->st.cls = AC_NONE;
+	t->st.flags = 0;
+	t->id.end = 0;
+}
+
+static __always_inline void seat(struct acct_cpu *c, struct task_struct *p, __u32 slot,
+				 struct acct_task *t, const struct acct_now *n, const bool btf)
+{
+	c->task = (__u64)p;
+	c->slot = slot;
+	c->gen = t->tag >> 32;
+	c->seated = n->now;
+	c->ran = GET(btf, p, se.sum_exec_runtime);
+}
+
+/*
+ * t arrives on a CPU, but the chain has it running on another still: its switch out there was missed. The time since
+ * is off-CPU time of t, and nobody's on that CPU: busy time of its surplus task until the next event there tells.
+ */
+static __noinline int evict(struct acct_task *t, __u32 slot)
+{
+	struct acct_cpu *c = t ? cpu_get(t->cpu) : NULL;
+	struct acct_task *other;
+	__u32 o;
+
+	if (!c || c->slot != slot)
+		goto out;
+	o = SLOT_OTHER(t->cpu, ncpus);
+	other = task_at(o);
+	if (!other)
+		goto out;
+	other->st.since = t->st.since;
+	other->st.mode = AC_BUSY;
+	other->st.cls = AC_BUSY;
+	other->st.flags = AS_RAN;
+	c->task = 1; /* nobody's address: the next event there finds a mismatch */
+	c->gen = 1;
+	c->slot = o;
+out:
+	if (t)
+		t->st.cls = AC_WAIT;
+	return 0;
+}
+
+/* When the task that c believes in has left, by the scheduler's own count of its run time; at most now. */
+static __always_inline __u64 left_at(const struct acct_cpu *c, const struct acct_task *old,
+				     const struct acct_now *n, __u8 *cls)
+{
+	struct task_struct *p = (void *)c->task;
+	__u64 t;
+
+	*cls = AC_WAIT;
+	if (!have_probe_read || (__u32)BPF_CORE_READ(p, pid) != old->id.tid)
+		return n->now;
+	*cls = acct_off_class(task_state(p, false), 0);
+	t = c->seated + BPF_CORE_READ(p, se.sum_exec_runtime) - c->ran;
+	return acct_before(t, n->now) ? t : n->now;
+}
+
+/*
+ * The task that runs on c is not the one that the chain of switches has told. Ends the old one's time when it left,
+ * as far as that is known, and puts p there from then.
+ */
+static __always_inline struct acct_task *resync(struct task_struct *p, struct acct_cpu *c,
+						struct acct_now *n, const bool btf)
+{
+	struct acct_task *t, *old = c->task ? task_now(c->slot, c, n) : NULL;
+	struct acct_now then = *n;
+	__u8 cls = AC_NONE;
+	__u32 slot, was = c->slot;
+
+	t = task_arrive(p, c, n, &slot, btf);
+	if (!t)
+		return NULL;
+	if (acct_on_cpu(&t->st) && slot != was)
+		evict(t, slot);
+	if (old && slot != was) {
+		c->unmatched++;
+		if (was >= SLOT_FIRST(ncpus))
+			then.now = left_at(c, old, n, &cls);
+		if (acct_before(then.now, old->st.since))
+			then.now = old->st.since;
+		if (acct_before(then.now, t->st.since))
+			then.now = t->st.since;
+		acct_charge(old, c, &then);
+		old->st.cls = cls;
+	}
+	acct_switch_in(t, c, &then, slot);
+	seat(c, p, slot, t, &then, btf);
+	return t;
+}
+
+static __always_inline void leave(__u64 *ctx, struct task_struct *prev, struct acct_cpu *c,
+				  struct acct_now *n, const bool btf)
+{
+	struct acct_task *t;
+	bool preempt = ctx[0];
+	__u8 cls = AC_WAIT;
+
+	if (acct_unlikely(c->task != (__u64)prev))
+		t = resync(prev, c, n, btf);
+	else
+		t = task_now(c->slot, c, n);
+	if (!t)
+		return;
+	if (!preempt)
+		cls = acct_off_class(switch_state(ctx, prev, btf), task_in_iowait(prev, btf));
+	if (c->slot == SLOT_IDLE(n->cpu, ncpus)) {
+		acct_switch_out(t, c, n, AC_WAIT, 1);
+		t->st.cls = AC_NONE;
+		return;
+	}
+	acct_switch_out(t, c, n, cls, cls != AC_WAIT);
+	if (acct_unlikely(c->slot == SLOT_OTHER(n->cpu, ncpus)))
+		surplus_leave(prev, t, c, n, btf);
+	if (acct_unlikely(cls == AC_NONE)) {
+		c->exited++;
+		link_drop(prev, btf);
+	}
+}
+
+static __always_inline int on_sched_switch(__u64 *ctx, const bool btf)
+{
+	struct task_struct *next = (void *)ctx[2];
+	struct acct_task *t;
+	struct acct_now n;
+	struct acct_cpu *c;
+	__u32 slot;
+
+	if (!event(&n, &c))
+		return 0;
+	c->events++;
+	leave(ctx, (void *)ctx[1], c, &n, btf);
+	t = task_arrive(next, c, &n, &slot, btf);
+	if (!t) {
+		c->task = 0;
+		c->slot = 0;
+		return 0;
+	}
+	if (acct_unlikely(acct_on_cpu(&t->st))) {
+		c->unmatched++;
+		evict(t, slot);
+	}
+	acct_switch_in(t, c, &n, slot);
+	seat(c, next, slot, t, &n, btf);
+	/* No frame outlives a switch: exits that were lost end here. */
+	c->depth = 0;
+	return 0;
+}
+PROGRAM(sched_switch)
+
+/* A task becomes runnable; on the way it may have been seen on the CPU still. */
+static __always_inline int on_sched_wakeup(__u64 *ctx, const bool btf)
+{
+	struct task_struct *p = (void *)ctx[0];
+	struct acct_link *l;
+	struct acct_task *t;
+	struct acct_now n;
+	struct acct_cpu *c;
+
+	l = link_find(p, btf);
+	if (!link_usable(l) || !event(&n, &c))
+		return 0;
+	c->events++;
+	if (acct_unlikely(!l->slot)) {
+		if (l->st.cls >= AC_SLEEP && l->st.cls <= AC_STOPPED) {
+			acct_pop_leave(c, &n, l->st.cls);
+			acct_surplus_charge(&l->st, n.now);
+			l->st.cls = AC_WAIT;
+			acct_pop_enter(c, &n, AC_WAIT);
+		}
+		return 0;
+	}
+	t = task_at(l->slot);
+	if (t && t->st.cls >= AC_SLEEP && t->st.cls <= AC_STOPPED) {
+		roll(t, c, &n);
+		acct_wakeup(t, c, &n);
+	}
+	return 0;
+}
+PROGRAM(sched_wakeup)
+
+static __always_inline int on_sched_migrate_task(__u64 *ctx, const bool btf)
+{
+	struct acct_link *l = link_find((void *)ctx[0], btf);
+	__u32 cpu = (__u32)ctx[1];
+	struct acct_task *t;
+	struct acct_now n;
+	struct acct_cpu *c;
+
+	if (!link_usable(l) || !l->slot || !event(&n, &c))
+		return 0;
+	c->events++;
+	t = task_now(l->slot, c, &n);
+	if (t && !acct_on_cpu(&t->st))
+		acct_move(t, c, &n, l->slot, cpu);
+	return 0;
+}
+PROGRAM(sched_migrate_task)
+
+/* The generations of images: a thread starts anew, and knows its leader's, whose tid it may take over. */
+static __always_inline void fork_generation(struct acct_task *t, const struct acct_task *parent)
+{
+	if (t->id.tgid == parent->id.tgid)
+		t->id.lead_exec = parent->id.lead_exec;
+}
+
+static __always_inline int on_sched_process_fork(__u64 *ctx, const bool btf)
+{
+	struct task_struct *child = (void *)ctx[1];
+	struct acct_task *t, *parent;
+	struct acct_link *l;
+	struct acct_now n;
+	struct acct_cpu *c;
+	__u32 slot, owner;
+	int kernel;
+
+	if (!event(&n, &c))
+		return 0;
+	c->events++;
+	parent = task_now(c->slot, c, &n);
+	owner = n.cpu + 1;
+	l = link_make(child, owner, btf);
+	if (!parent || !l || l->owner != owner || link_usable(l))
+		return 0;
+	kernel = task_is_kernel(child, btf);
+	slot = task_make(child, c, &n, btf);
+	t = slot ? task_at(slot) : NULL;
+	acct_fork(&l->st, &parent->st, n.now, kernel);
+	if (t) {
+		t->st = l->st;
+		t->id.start = n.now;
+		if (t->id.tid == t->id.tgid)
+			t->id.leader_start = n.now;
+		else
+			t->id.leader_start = parent->id.leader_start;
+		fork_generation(t, parent);
+	} else {
+		acct_pop_enter(c, &n, AC_WAIT);
+	}
+	link_publish(l, slot);
+	return 0;
+}
+PROGRAM(sched_process_fork)
+
+static __always_inline int on_sched_process_exec(__u64 *ctx, const bool btf)
+{
+	struct task_struct *p = (void *)ctx[0];
+	struct acct_task *t, *nt;
+	struct acct_link *l;
+	struct acct_now n;
+	struct acct_cpu *c;
+	__u32 slot;
+
+	if (!event(&n, &c))
+		return 0;
+	c->events++;
+	t = task_now(c->slot, c, &n);
+	l = link_find(p, btf);
+	if (!t || !link_usable(l) || !l->slot)
+		return 0; /* a surplus task's images are not told apart */
+	slot = task_make(p, c, &n, btf);
+	nt = slot ? task_at(slot) : NULL;
+	if (!nt)
+		return 0; /* goes on under its old name; counted */
+	acct_exec(t, nt, c, &n);
+	nt->id.exec = ((__u32)ctx[1] != nt->id.tid ? t->id.lead_exec : t->id.exec) + 1;
+	nt->id.lead_exec = nt->id.exec;
+	nt->id.start = n.now;
+	c->exited++;
+	nt->id.leader_start = t->id.leader_start;
+	/* The renaming came before this event, within the same call. */
+	if (t->id.renamed && acct_before(nt->st.begin, t->id.renamed))
+		__builtin_memcpy(t->id.comm, t->id.old_comm, ACCT_COMM_LEN);
+	l->slot = slot;
+	seat(c, p, slot, nt, &n, btf);
+	return 0;
+}
+PROGRAM(sched_process_exec)
+
+static __always_inline int on_sched_process_exit(__u64 *ctx, const bool btf)
+{
+	struct acct_task *t;
+	struct acct_now n;
+	struct acct_cpu *c;
+
+	if (!event(&n, &c))
+		return 0;
+	c->events++;
+	t = task_now(c->slot, c, &n);
+	if (t && c->task == ctx[0])
+		acct_exit(t, c, &n);
+	return 0;
+}
+PROGRAM(sched_process_exit)
+
+/* prctl(PR_SET_NAME), a write to /proc/PID/comm, exec: any of them can name another task than current. */
+static __always_inline int on_task_rename(__u64 *ctx, const bool btf)
+{
+	struct acct_link *l = link_find((void *)ctx[0], btf);
+	const char *name = (const char *)ctx[1];
+	struct acct_task *t;
+	struct acct_now n;
+	struct acct_cpu *c;
+
+	if (!link_usable(l) || !l->slot || !event(&n, &c))
+		return 0;
+	t = task_at(l->slot);
+	if (!t)
+		return 0;
+	__builtin_memcpy(t->id.old_comm, t->id.comm, ACCT_COMM_LEN);
+	bpf_probe_read_kernel_str(t->id.comm, ACCT_COMM_LEN, name);
+	t->id.renamed = n.now;
+	return 0;
+}
+PROGRAM(task_rename)
+
+/* ---- system calls ---- */
+
+/* The record of the current task. NULL: the chain of switches has not told it yet. */
+static __always_inline struct acct_task *task_current(struct task_struct *p, struct acct_cpu *c,
+						      struct acct_now *n)
+{
+	return c->task == (__u64)p ? task_now(c->slot, c, n) : NULL;
+}
+
+static __always_inline struct task_struct *current_task(const bool btf)
+{
+	return btf ? bpf_get_current_task_btf() : (struct task_struct *)bpf_get_current_task();
+}
+
+static __always_inline int on_sys_enter(__u64 *ctx, const bool btf)
+{
+	struct task_struct *p = current_task(btf);
+	long nr = (long)ctx[1];
+	struct acct_task *t;
+	struct acct_now n;
+	struct acct_cpu *c;
+
+	if (!event(&n, &c))
+		return 0;
+	t = task_current(p, c, &n);
+	if (t)
+		acct_sys_enter(t, c, &n, CALL_KEY(CALL_SYSCALL, syscall_abi(p, nr, btf), nr));
+	return 0;
+}
+PROGRAM(sys_enter)
+
+#define MAX_ERRNO 4095
+
+static __always_inline int on_sys_exit(__u64 *ctx, const bool btf)
+{
+	struct task_struct *p = current_task(btf);
+	struct acct_task *t;
+	struct acct_now n;
+	struct acct_cpu *c;
+
+	if (!event(&n, &c))
+		return 0;
+	t = task_current(p, c, &n);
+	if (t)
+		acct_sys_exit(t, c, &n, ctx[1] >= (__u64)-MAX_ERRNO);
+	return 0;
+}
+PROGRAM(sys_exit)
+
+/* ---- interrupts and hypervisor calls ---- */
+
+static __always_inline void enter(struct acct_cpu *c, struct acct_now *n, const struct acct_ctl *w,
+				  __u32 cls, __u32 key)
+{
+	n->prev_start = acct_prev_start(w, n->epoch);
+	acct_irq_enter(c, n, n->prev_start, cls, key);
+}
+
+static __always_inline void leave_frame(struct acct_cpu *c, struct acct_now *n,
+					const struct acct_ctl *w, __u32 cls, __u32 key)
+{
+	struct acct_frame f;
+	struct acct_call *call;
+	__u64 tag;
+
+	n->prev_start = acct_prev_start(w, n->epoch);
+	if (!acct_irq_exit(c, n, n->prev_start, key, &f) || !c->slot)
+		return;
+	call = icall_get(c, n, cls, key, &tag);
+	if (call)
+		acct_frame_end(call, &f, tag, n->now);
+}
+
+static __always_inline int on_irq_handler_entry(__u64 *ctx, const bool btf)
+{
+	struct acct_now n;
+	struct acct_cpu *c;
+
+	if (event(&n, &c))
+		enter(c, &n, &ctl, 0, CALL_KEY(CALL_IRQ, 0, (int)ctx[0]));
+	return 0;
+}
+PROGRAM(irq_handler_entry)
+
+static __always_inline int on_irq_handler_exit(__u64 *ctx, const bool btf)
+{
+	struct acct_now n;
+	struct acct_cpu *c;
+
+	if (event(&n, &c))
+		leave_frame(c, &n, &ctl, 0, CALL_KEY(CALL_IRQ, 0, (int)ctx[0]));
+	return 0;
+}
+PROGRAM(irq_handler_exit)
+
+static __always_inline int on_softirq_entry(__u64 *ctx, const bool btf)
+{
+	struct acct_now n;
+	struct acct_cpu *c;
+
+	if (event(&n, &c))
+		enter(c, &n, &ctl, 1, CALL_KEY(CALL_SOFTIRQ, 0, (__u32)ctx[0]));
+	return 0;
+}
+PROGRAM(softirq_entry)
+
+static __always_inline int on_softirq_exit(__u64 *ctx, const bool btf)
+{
+	struct acct_now n;
+	struct acct_cpu *c;
+
+	if (event(&n, &c))
+		leave_frame(c, &n, &ctl, 1, CALL_KEY(CALL_SOFTIRQ, 0, (__u32)ctx[0]));
+	return 0;
+}
+PROGRAM(softirq_exit)
+
+/* Hypervisor call programs touch no mappable array, .bss included: see maps.bpf.h. */
+static __always_inline struct acct_ctl *hcall_event(struct acct_now *n, struct acct_cpu **c)
+{
+	__u32 zero = 0;
+	struct acct_ctl *w = bpf_map_lookup_elem(&hctl, &zero);
+
+	n->cpu = bpf_get_smp_processor_id();
+	*c = cpu_get(n->cpu);
+	return w && *c && acct_time(n, w, bpf_ktime_get_ns()) ? w : NULL;
+}
+
+static __always_inline int on_hcall_entry(__u64 *ctx, const bool btf)
+{
+	struct acct_now n;
+	struct acct_cpu *c;
+	struct acct_ctl *w = hcall_event(&n, &c);
+
+	if (w)
+		enter(c, &n, w, 2, CALL_KEY(CALL_HCALL, 0, ctx[0]));
+	return 0;
+}
+PROGRAM(hcall_entry)
+
+static __always_inline int on_hcall_exit(__u64 *ctx, const bool btf)
+{
+	struct acct_now n;
+	struct acct_cpu *c;
+	struct acct_ctl *w = hcall_event(&n, &c);
+
+	if (w)
+		leave_frame(c, &n, w, 2, CALL_KEY(CALL_HCALL, 0, ctx[0]));
+	return 0;
+}
+PROGRAM(hcall_exit)
+
+/* ---- seeding: see engine_bpf.c for the order ---- */
+
+/* The state of a task that is off the CPU, from what the scheduler and its saved registers say. */
+static __always_inline void seed_state(struct acct_state *st, struct task_struct *p,
+				       const struct acct_now *n)
+{
+	long nr = st->flags & AS_KTHREAD ? -1 : task_syscall(p);
+	__u32 state = task_state(p, true);
+
+	st->since = n->now;
+	if (!(st->flags & AS_KTHREAD))
+		st->mode = nr >= 0 ? AC_SYS : AC_USER;
+	if (nr >= 0) {
+		st->flags |= AS_CALL | AS_NOBEGIN;
+		st->key = CALL_KEY(CALL_SYSCALL, syscall_abi(p, nr, true), nr);
+		st->begin = n->now;
+	}
+	st->flags |= AS_RAN;
+	st->cls = acct_off_class(state & TASK_WAKING ? 0 : state, task_in_iowait(p, true));
+}
+
+SEC("?iter/task")
+int seed_tasks(struct bpf_iter__task *ctx)
+{
+	struct task_struct *p = ctx->task;
+	struct acct_link *l;
+	struct acct_task *t;
+	struct acct_now n;
+	struct acct_cpu *c;
+	__u32 slot;
+
+	if (!p || !p->pid || (task_state(p, true) & ACCT_TASK_DEAD) || !event(&n, &c))
+		return 0;
+	l = link_make(p, OWNER_ITER, true);
+	if (!l || l->owner != OWNER_ITER)
+		return 0;
+	if (l->slot) { /* the second visit: it ran at the first, and left its CPU without an event */
+		t = task_at(l->slot);
+		if (t && t->st.cls == AC_NONE && !p->on_cpu)
+			seed_state(&t->st, p, &n);
+		return 0;
+	}
+	slot = task_make(p, c, &n, true);
+	t = slot ? task_at(slot) : NULL;
+	l->st.cls = AC_NONE;
+	l->st.mode = AC_BUSY;
+	if (task_is_kernel(p, true)) {
+		l->st.flags = AS_KTHREAD;
+		l->st.mode = AC_SYS;
+	}
+	/* One that runs is put on its CPU by its next switch, or by seed_cpu. */
+	if (!p->on_cpu)
+		seed_state(&l->st, p, &n);
+	if (t) {
+		t->st = l->st;
+		t->cpu = task_cpu_of(p);
+		t->bank[0].cpu = t->cpu;
+		t->bank[1].cpu = t->cpu;
+	} else {
+		acct_pop_enter(c, &n, l->st.cls);
+	}
+	link_publish(l, slot);
+	return 0;
+}
+
+/*
+ * Run on a CPU by the loader: whoever runs there without the chain of switches knowing is put there. It
+ * comes as an interrupt, so never in the middle of a switch.
+ */
+SEC("?raw_tp")
+int seed_cpu(__u64 *ctx)
+{
+	struct task_struct *p = bpf_get_current_task_btf();
+	struct acct_now n;
+	struct acct_cpu *c;
+
+	if (event(&n, &c) && c->task != (__u64)p)
+		resync(p, c, &n, true);
+	return 0;
+}

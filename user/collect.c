@@ -1,0 +1,981 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Reads the tables of a window: copies each record safely against its writer, completes it with
+ * acct_roll() up to the window's end, and adds it to its task, process, group, CPU and the system.
+ * Every figure of a report is summed here and nowhere else. It knows no engine and no format.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../bpf/acct.h"
+#include "collect.h"
+#include "hash.h"
+
+/* The look-ups that acct.h wants from its user: completing a copy never ends a call nor moves a task. */
+acct_inline struct acct_call *acct_env_call(struct acct_cpu *c, struct acct_task *t, __u32 key,
+					    __u64 *tag)
+{
+	(void)c, (void)t, (void)key, (void)tag;
+	return NULL;
+}
+
+acct_inline struct acct_row *acct_env_row(struct acct_cpu *c, struct acct_task *t, __u32 slot,
+					  __u32 cpu, __u64 *tag)
+{
+	(void)c, (void)t, (void)slot, (void)cpu, (void)tag;
+	return NULL;
+}
+
+struct bag_call {
+	uint32_t entity;
+	struct rep_call call;
+};
+
+/* The calls of all entities of one kind. */
+struct bag {
+	struct hash hash; /* (entity, key) -> v[] */
+	struct bag_call *v;
+	size_t n, cap;
+};
+
+/* Which entities a record adds to. */
+struct who {
+	uint32_t slot;
+	uint32_t cpu_only; /* an idle task: CPU row and system calls */
+	uint32_t group, proc, task;
+};
+
+struct collect {
+	enum report_level level;
+	struct names *names;
+	void (*free_slot)(void *ctx, uint32_t slot);
+	void *ctx;
+	struct report r; /* under construction */
+	size_t cap_groups, cap_procs, cap_tasks;
+	struct hash groups, procs;
+	struct bag sys_bag, group_bag, proc_bag, task_bag;
+	struct rep_task_cpu *task_cpus; /* of all tasks; r.tasks[].cpus is set at the end */
+	size_t nr_task_cpus, cap_task_cpus;
+	size_t *first_cpu; /* by task: index into task_cpus */
+	size_t cap_first_cpu;
+	struct who *by_slot; /* of this window, for the interrupts' calls */
+	uint32_t *gen_of;    /* generation that by_slot is of; 0: none */
+	uint32_t *freed;     /* generation that was taken in and freed last */
+	uint32_t nslots;
+	uint32_t *dead, nr_dead, cap_dead;
+	uint64_t pop_before[AC_OFF_NR]; /* surplus time up to the last boundary */
+	uint64_t pop_saved[2][AC_OFF_NR];
+	uint64_t pop_n_saved[2][AC_OFF_NR];
+	int err;
+};
+
+static void *grow(struct collect *c, void *v, size_t *cap, size_t need, size_t size)
+{
+	size_t n = *cap ? *cap : 16;
+	void *p;
+
+	if (need <= *cap)
+		return v;
+	while (n < need)
+		n *= 2;
+	p = realloc(v, n * size);
+	if (!p) {
+		c->err = -ENOMEM;
+		return NULL;
+	}
+	memset((char *)p + *cap * size, 0, (n - *cap) * size);
+	*cap = n;
+	return p;
+}
+
+/* Makes room for one more element of an array and zeroes it; NULL: no memory, and c->err is set. */
+#define GROW(c, v, n, cap)                                             \
+	({                                                             \
+		void *p_ = grow(c, v, &(cap), (n) + 1, sizeof(*(v))); \
+		if (p_) {                                              \
+			(v) = p_;                                      \
+			memset(&(v)[n], 0, sizeof(*(v)));              \
+		}                                                      \
+		p_ ? &(v)[(n)++] : NULL;                               \
+	})
+
+struct collect *collect__new(enum report_level level, struct names *names,
+			     void (*free_slot)(void *ctx, uint32_t slot), void *ctx)
+{
+	struct collect *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->level = level;
+	c->names = names;
+	c->free_slot = free_slot;
+	c->ctx = ctx;
+	return c;
+}
+
+static void bag_free(struct bag *b)
+{
+	hash__free(&b->hash);
+	free(b->v);
+	memset(b, 0, sizeof(*b));
+}
+
+/* Drops what is under construction. */
+static void collect_reset(struct collect *c)
+{
+	report__free(&c->r);
+	memset(&c->r, 0, sizeof(c->r));
+	c->cap_groups = c->cap_procs = c->cap_tasks = 0;
+	hash__clear(&c->groups);
+	hash__clear(&c->procs);
+	bag_free(&c->sys_bag);
+	bag_free(&c->group_bag);
+	bag_free(&c->proc_bag);
+	bag_free(&c->task_bag);
+	free(c->task_cpus);
+	c->task_cpus = NULL;
+	c->nr_task_cpus = c->cap_task_cpus = 0;
+	if (c->gen_of)
+		memset(c->gen_of, 0, c->nslots * sizeof(*c->gen_of));
+}
+
+void collect__free(struct collect *c)
+{
+	if (!c)
+		return;
+	collect_reset(c);
+	hash__free(&c->groups);
+	hash__free(&c->procs);
+	free(c->first_cpu);
+	free(c->by_slot);
+	free(c->gen_of);
+	free(c->freed);
+	free(c->dead);
+	free(c);
+}
+
+/* ---- adding up ---- */
+
+static void bag_add(struct collect *c, struct bag *b, uint32_t entity, const struct rep_call *call)
+{
+	uint32_t i = hash__get(&b->hash, entity, call->key, b->n);
+	struct rep_call *to;
+
+	if (i == HASH_NONE) {
+		c->err = -ENOMEM;
+		return;
+	}
+	if (i == b->n) {
+		struct bag_call *fresh = GROW(c, b->v, b->n, b->cap);
+
+		if (!fresh)
+			return;
+		fresh->entity = entity;
+		fresh->call.key = call->key;
+		fresh->call.min_ns = UINT64_MAX;
+	}
+	to = &b->v[i].call;
+	to->open += call->open;
+	to->count += call->count;
+	to->errors += call->errors;
+	to->elapsed_ns += call->elapsed_ns;
+	to->pending_ns += call->pending_ns;
+	to->oncpu_ns += call->oncpu_ns;
+	to->stolen_ns += call->stolen_ns;
+	if (call->count && call->min_ns < to->min_ns)
+		to->min_ns = call->min_ns;
+	if (call->count && call->max_ns > to->max_ns)
+		to->max_ns = call->max_ns;
+	for (int k = 0; k < AC_OFF_NR; k++)
+		to->off_ns[k] += call->off_ns[k];
+}
+
+static void add_call(struct collect *c, const struct who *w, const struct rep_call *call)
+{
+	bag_add(c, &c->sys_bag, 0, call);
+	if (w->cpu_only)
+		return;
+	if (w->group != HASH_NONE)
+		bag_add(c, &c->group_bag, w->group, call);
+	if (w->proc != HASH_NONE)
+		bag_add(c, &c->proc_bag, w->proc, call);
+	if (w->task != HASH_NONE)
+		bag_add(c, &c->task_bag, w->task, call);
+}
+
+static void sums_add(uint64_t *to, const uint64_t *ns)
+{
+	for (int i = 0; i < AC_NR; i++)
+		to[i] += ns[i];
+}
+
+static struct rep_cpu *cpu_row(struct collect *c, uint32_t cpu)
+{
+	return cpu < c->r.nr_cpus ? &c->r.cpus[cpu] : NULL;
+}
+
+static void task_cpu_add(struct collect *c, uint32_t task, uint32_t cpu, const uint64_t *ns)
+{
+	struct rep_task *t = &c->r.tasks[task];
+	struct rep_task_cpu *tc = NULL;
+
+	for (size_t i = 0; i < t->nr_cpus; i++)
+		if (c->task_cpus[c->first_cpu[task] + i].cpu == cpu)
+			tc = &c->task_cpus[c->first_cpu[task] + i];
+	if (!tc) {
+		tc = GROW(c, c->task_cpus, c->nr_task_cpus, c->cap_task_cpus);
+		if (!tc)
+			return;
+		tc->cpu = cpu;
+		t->nr_cpus++;
+	}
+	sums_add(tc->ns, ns);
+}
+
+/* Times and switches on one CPU. */
+static void add_sums(struct collect *c, const struct who *w, uint32_t cpu, const struct acct_sums *s)
+{
+	struct rep_cpu *row = cpu_row(c, cpu);
+	uint64_t ns[AC_NR], any = 0;
+
+	for (int i = 0; i < AC_NR; i++)
+		any |= ns[i] = s->ns[i];
+	if (row) {
+		for (int i = 0; i < AC_ONCPU_NR; i++)
+			row->ns[i] += ns[i];
+		row->ns[AC_IDLE] += ns[AC_IDLE];
+		row->switches += s->voluntary + s->involuntary;
+	}
+	c->r.sys_switches += s->voluntary + s->involuntary;
+	if (w->cpu_only)
+		return;
+	sums_add(c->r.sys_ns, ns);
+	if (w->group != HASH_NONE)
+		sums_add(c->r.groups[w->group].ns, ns);
+	if (w->proc != HASH_NONE) {
+		struct rep_proc *p = &c->r.procs[w->proc];
+
+		sums_add(p->ns, ns);
+		p->voluntary += s->voluntary;
+		p->involuntary += s->involuntary;
+	}
+	if (w->task != HASH_NONE) {
+		struct rep_task *t = &c->r.tasks[w->task];
+
+		sums_add(t->ns, ns);
+		t->voluntary += s->voluntary;
+		t->involuntary += s->involuntary;
+		if (any)
+			task_cpu_add(c, w->task, cpu, ns);
+	}
+}
+
+/* ---- entities ---- */
+
+static uint32_t group_of(struct collect *c, uint64_t cgroup)
+{
+	uint32_t i = hash__get(&c->groups, cgroup, 0, c->r.nr_groups);
+	struct rep_group *g;
+
+	if (i == HASH_NONE || i < c->r.nr_groups)
+		return i;
+	g = GROW(c, c->r.groups, c->r.nr_groups, c->cap_groups);
+	if (!g)
+		return HASH_NONE;
+	g->id = cgroup;
+	g->path = names__cgroup(c->names, cgroup);
+	return i;
+}
+
+static void comm_copy(char *to, const char *from)
+{
+	memcpy(to, from, ACCT_COMM_LEN);
+	to[ACCT_COMM_LEN] = 0;
+}
+
+static uint32_t proc_of(struct collect *c, const struct acct_ident *id, bool other, bool kthread)
+{
+	uint32_t i = hash__get(&c->procs, id->tgid, id->leader_start, c->r.nr_procs);
+	struct rep_proc *p;
+
+	if (i == HASH_NONE)
+		return i;
+	if (i == c->r.nr_procs) {
+		p = GROW(c, c->r.procs, c->r.nr_procs, c->cap_procs);
+		if (!p)
+			return HASH_NONE;
+		p->pid = id->tgid;
+		p->start_ns = id->leader_start;
+		p->uid = id->uid;
+		p->other = other;
+		p->kthread = kthread;
+		p->cgroup_id = id->cgroup;
+		p->cgroup = names__cgroup(c->names, id->cgroup);
+		comm_copy(p->comm, id->comm);
+	} else {
+		p = &c->r.procs[i];
+	}
+	/* The leader names the process, in the last image that it ran. */
+	if (id->tid == id->tgid && (!id->end || !p->comm[0])) {
+		comm_copy(p->comm, id->comm);
+		p->cgroup_id = id->cgroup;
+		p->cgroup = names__cgroup(c->names, id->cgroup);
+	}
+	p->tasks++;
+	return i;
+}
+
+static const char *state_name(uint8_t cls)
+{
+	static const char *const off[] = { "wait", "sleep", "blocked", "iowait", "stopped" };
+
+	if (cls == AC_NONE)
+		return "exited";
+	return cls >= AC_WAIT && cls <= AC_STOPPED ? off[cls - AC_WAIT] : "running";
+}
+
+static uint32_t task_new(struct collect *c, const struct acct_ident *id, const struct acct_state *st)
+{
+	uint32_t i = c->r.nr_tasks;
+	struct rep_task *t = GROW(c, c->r.tasks, c->r.nr_tasks, c->cap_tasks);
+	size_t *first;
+
+	if (!t)
+		return HASH_NONE;
+	first = grow(c, c->first_cpu, &c->cap_first_cpu, i + 1, sizeof(*c->first_cpu));
+	if (!first)
+		return HASH_NONE;
+	c->first_cpu = first;
+	first[i] = c->nr_task_cpus;
+	t->tid = id->tid;
+	t->pid = id->tgid;
+	t->exec = id->exec;
+	comm_copy(t->comm, id->comm);
+	t->cgroup_id = id->cgroup;
+	t->cgroup = names__cgroup(c->names, id->cgroup);
+	t->kthread = st->flags & AS_KTHREAD;
+	t->uid = id->uid;
+	t->start_ns = id->start;
+	t->end_ns = id->end;
+	t->exited = id->end;
+	return i;
+}
+
+/* The entities of a task, counted in them; only those that the level asks for. */
+static struct who who_is(struct collect *c, uint32_t slot, const struct acct_ident *id,
+			 const struct acct_state *st, bool other)
+{
+	struct who w = { .slot = slot, .group = HASH_NONE, .proc = HASH_NONE, .task = HASH_NONE };
+
+	w.group = group_of(c, id->cgroup);
+	if (w.group != HASH_NONE)
+		c->r.groups[w.group].tasks++;
+	w.proc = proc_of(c, id, other, st->flags & AS_KTHREAD);
+	if (c->level >= LEVEL_TASK)
+		w.task = task_new(c, id, st);
+	if (w.task != HASH_NONE) {
+		c->r.tasks[w.task].proc = w.proc;
+		c->r.tasks[w.task].other = other;
+	}
+	c->r.sys_tasks++;
+	c->by_slot[slot] = w;
+	return w;
+}
+
+/* ---- records ---- */
+
+static void call_of_bank(struct rep_call *call, uint32_t key, const struct acct_call_bank *b)
+{
+	memset(call, 0, sizeof(*call));
+	call->key = key;
+	call->count = b->count;
+	call->errors = b->errors;
+	call->elapsed_ns = b->elapsed;
+	call->pending_ns = b->pending;
+	call->min_ns = b->min;
+	call->max_ns = b->max;
+	call->stolen_ns = b->stolen;
+	call->oncpu_ns = b->elapsed - b->stolen;
+	for (int i = 0; i < AC_OFF_NR; i++) {
+		call->off_ns[i] = b->off[i];
+		call->oncpu_ns -= b->off[i];
+	}
+}
+
+/* The call that was open at the window's end. */
+static void add_open(struct collect *c, const struct who *w, uint32_t key, uint64_t begin,
+		     const struct window *win)
+{
+	struct rep_call call = { .key = key, .open = 1, .min_ns = UINT64_MAX };
+
+	if (key == KEY_NO_CALL)
+		return;
+	if (acct_before(begin, win->start))
+		begin = win->start;
+	call.pending_ns = acct_before(begin, win->end) ? win->end - begin : 0;
+	add_call(c, w, &call);
+}
+
+static void add_calls(struct collect *c, const struct tables *t, const struct who *w,
+		      const struct acct_task *task, uint64_t tag)
+{
+	uint32_t idx = task->calls;
+	struct rep_call call;
+
+	for (uint32_t n = 0; idx && idx < t->ncalls && n < t->ncalls; n++) {
+		const struct acct_call *rec = &t->calls[idx];
+
+		if (rec->bank[tag & 1].tag == tag) {
+			call_of_bank(&call, rec->key, &rec->bank[tag & 1]);
+			add_call(c, w, &call);
+		}
+		idx = rec->next;
+	}
+}
+
+static void add_rows(struct collect *c, const struct tables *t, const struct who *w,
+		     const struct acct_task *task, uint64_t tag, uint8_t busy_as)
+{
+	uint32_t idx = task->rows;
+
+	for (uint32_t n = 0; idx && idx < t->nrows && n < t->nrows; n++) {
+		const struct acct_row *rec = &t->rows[idx];
+
+		if (rec->bank[tag & 1].tag == tag) {
+			struct acct_sums s = rec->bank[tag & 1].s;
+
+			if (busy_as < AC_NR) {
+				s.ns[busy_as] += s.ns[AC_BUSY];
+				s.ns[AC_BUSY] = 0;
+			}
+			add_sums(c, w, rec->cpu, &s);
+		}
+		idx = rec->next;
+	}
+}
+
+/* A copy of a record, and of the CPU it is on, that no writer has moved meanwhile. */
+static void task_copy(const struct tables *t, uint32_t slot, struct acct_task *copy,
+		      struct acct_cpu *cpu)
+{
+	const struct acct_task *rec = &t->tasks[slot];
+
+	for (int i = 0; i < 100000; i++) {
+		uint32_t seq = *(volatile const uint32_t *)&rec->seq;
+
+		atomic_thread_fence(memory_order_acquire);
+		*copy = *rec;
+		if (acct_on_cpu(&copy->st) && copy->cpu < t->ncpus)
+			*cpu = t->cpus[copy->cpu];
+		atomic_thread_fence(memory_order_acquire);
+		if (!(seq & 1) && seq == *(volatile const uint32_t *)&rec->seq)
+			return;
+	}
+}
+
+/* The law of a task: its classes sum to its life inside the window. Keeps the worst residual. */
+static void residual(struct collect *c, int64_t d)
+{
+	int64_t have = c->r.quality.residual_ns;
+
+	if ((d < 0 ? -d : d) > (have < 0 ? -have : have))
+		c->r.quality.residual_ns = d;
+}
+
+/*
+ * Adds a completed copy: its bank of the window, its rows and calls, its open call. dead_end: the
+ * task has ended within the window.
+ */
+static void add_task(struct collect *c, const struct tables *t, const struct who *w,
+		     const struct acct_task *task, const struct window *win)
+{
+	const struct acct_bank *b = &task->bank[win->epoch & 1];
+	uint64_t tag = (task->tag & ~0xffffffffULL) | win->epoch;
+
+	add_sums(c, w, b->cpu, &b->s);
+	if (w->proc != HASH_NONE)
+		c->r.procs[w->proc].migrations += b->migrations;
+	if (w->task != HASH_NONE)
+		c->r.tasks[w->task].migrations += b->migrations;
+	add_rows(c, t, w, task, tag, b->busy_as);
+	add_calls(c, t, w, task, tag);
+	add_open(c, w, b->open_key, b->open_begin, win);
+	if (w->task != HASH_NONE) {
+		struct rep_task *rt = &c->r.tasks[w->task];
+
+		rt->state = state_name(b->end_cls);
+		if (rt->end_ns && acct_before(win->end, rt->end_ns)) { /* ended just after the window */
+			rt->end_ns = 0;
+			rt->exited = false;
+		}
+	}
+}
+
+/* Whether slot holds a task, of a generation not yet freed, that lived in the window. */
+static bool slot_used(const struct collect *c, const struct tables *t, uint32_t slot,
+		      const struct window *win)
+{
+	const struct acct_task *rec = &t->tasks[slot];
+	uint32_t gen = rec->tag >> 32;
+
+	if (!gen || c->freed[slot] == gen)
+		return false;
+	/* Its first moment is after the window: the next report's. */
+	return rec->id.tid && acct_before(rec->id.start, win->end);
+}
+
+static int slots_init(struct collect *c, const struct tables *t)
+{
+	if (c->nslots == t->ntasks)
+		return 0;
+	c->by_slot = calloc(t->ntasks, sizeof(*c->by_slot));
+	c->gen_of = calloc(t->ntasks, sizeof(*c->gen_of));
+	c->freed = calloc(t->ntasks, sizeof(*c->freed));
+	if (!c->by_slot || !c->gen_of || !c->freed)
+		return -ENOMEM;
+	c->nslots = t->ntasks;
+	return 0;
+}
+
+static int cpus_init(struct collect *c, const struct tables *t)
+{
+	if (c->r.cpus)
+		return 0;
+	c->r.cpus = calloc(t->ncpus, sizeof(*c->r.cpus));
+	if (!c->r.cpus)
+		return -ENOMEM;
+	c->r.nr_cpus = t->ncpus;
+	for (uint32_t i = 0; i < t->ncpus; i++)
+		c->r.cpus[i].cpu = i;
+	return 0;
+}
+
+/* One record of the interrupts' calls; only_dead: of the slots that are about to be freed. */
+static void add_icall(struct collect *c, const struct acct_call *rec, const struct tables *t,
+		      uint32_t epoch, bool only_dead)
+{
+	const struct acct_call_bank *b = &rec->bank[epoch & 1];
+	struct who other = { .group = HASH_NONE, .proc = HASH_NONE, .task = HASH_NONE };
+	struct rep_call call;
+
+	if ((uint32_t)b->tag != epoch || rec->slot >= t->ntasks)
+		return;
+	if (c->gen_of[rec->slot] != b->tag >> 32)
+		return;
+	if (only_dead && c->freed[rec->slot] != c->gen_of[rec->slot])
+		return;
+	call_of_bank(&call, rec->key, b);
+	add_call(c, rec->slot ? &c->by_slot[rec->slot] : &other, &call);
+}
+
+/* Chunks are handed out from the bottom; a gap wider than what CPUs can hold back is the end. */
+static void add_icalls(struct collect *c, const struct tables *t, uint32_t epoch, bool only_dead)
+{
+	uint32_t gap = 0, most = CHUNK * (t->ncpus * AC_STEAL_NR + 1);
+
+	for (uint32_t i = ICALL_OTHER(t->ncpus, 0); i < t->nicalls && gap < most; i++) {
+		gap = t->icalls[i].slot ? 0 : gap + 1;
+		if (!gap)
+			add_icall(c, &t->icalls[i], t, epoch, only_dead);
+	}
+}
+
+static void free_dead(struct collect *c, const struct tables *t, uint32_t epoch, bool icalls)
+{
+	for (uint32_t i = 0; i < c->nr_dead; i++)
+		c->freed[c->dead[i]] = t->tasks[c->dead[i]].tag >> 32;
+	if (icalls && c->nr_dead)
+		add_icalls(c, t, epoch, true);
+	for (uint32_t i = 0; i < c->nr_dead; i++) {
+		c->gen_of[c->dead[i]] = 0;
+		c->free_slot(c->ctx, c->dead[i]);
+	}
+	c->nr_dead = 0;
+}
+
+static void dead_push(struct collect *c, uint32_t slot)
+{
+	size_t cap = c->cap_dead;
+	uint32_t *v = grow(c, c->dead, &cap, c->nr_dead + 1, sizeof(*c->dead));
+
+	if (!v)
+		return;
+	c->dead = v;
+	c->cap_dead = cap;
+	v[c->nr_dead++] = slot;
+}
+
+int collect__reap(struct collect *c, const struct tables *t, const struct window *w)
+{
+	struct acct_task copy;
+	struct acct_cpu cpu;
+
+	c->err = slots_init(c, t);
+	if (!c->err)
+		c->err = cpus_init(c, t);
+	for (uint32_t s = SLOT_FIRST(t->ncpus); s < t->ntasks && !c->err; s++) {
+		const struct acct_task *rec = &t->tasks[s];
+		uint64_t life_from;
+		struct who who;
+
+		if (!(rec->tag >> 32))
+			break; /* slots are handed out from the bottom: nothing above was ever used */
+		if (!rec->id.end || (uint32_t)rec->tag != w->epoch || !slot_used(c, t, s, w))
+			continue;
+		task_copy(t, s, &copy, &cpu);
+		copy.bank[w->epoch & 1].end_cls = AC_NONE;
+		who = who_is(c, s, &copy.id, &copy.st, false);
+		c->gen_of[s] = copy.tag >> 32;
+		add_task(c, t, &who, &copy, w);
+		life_from = acct_before(copy.id.start, w->start) ? w->start : copy.id.start;
+		if (who.task != HASH_NONE) {
+			struct rep_task *rt = &c->r.tasks[who.task];
+
+			residual(c, report__oncpu(rt->ns) + report__offcpu(rt->ns) -
+					    (copy.id.end - life_from));
+		}
+		dead_push(c, s);
+	}
+	free_dead(c, t, w->epoch, true);
+	return c->err;
+}
+
+/* A task that no event has touched for the whole window: it spent it in its class. */
+static bool add_untouched(struct collect *c, const struct tables *t, uint32_t slot,
+			  const struct window *win)
+{
+	const struct acct_task *rec = &t->tasks[slot];
+	uint32_t seq = *(volatile const uint32_t *)&rec->seq;
+	struct acct_sums s = { 0 };
+	struct acct_state st;
+	struct who who;
+	uint32_t cpu, epoch;
+
+	atomic_thread_fence(memory_order_acquire);
+	st = rec->st;
+	cpu = rec->cpu;
+	epoch = rec->tag;
+	atomic_thread_fence(memory_order_acquire);
+	if ((seq & 1) || seq != *(volatile const uint32_t *)&rec->seq)
+		return false;
+	if ((int32_t)(win->epoch - epoch) <= 0 || acct_on_cpu(&st) || st.cls >= AC_IDLE)
+		return false;
+	who = who_is(c, slot, &rec->id, &st, false);
+	s.ns[st.cls] = win->end - (acct_before(st.since, win->start) ? win->start : st.since);
+	add_sums(c, &who, cpu, &s);
+	add_open(c, &who, st.flags & AS_CALL ? st.key : KEY_NO_CALL, st.begin, win);
+	if (who.task != HASH_NONE)
+		c->r.tasks[who.task].state = state_name(st.cls);
+	return true;
+}
+
+/* Completes a copy up to the window's end, unless an event has done it. */
+static void complete(struct acct_task *copy, struct acct_cpu *cpu, const struct window *win)
+{
+	struct acct_now n = { .now = win->end,
+			      .start = win->end,
+			      .prev_start = win->start,
+			      .epoch = win->epoch + 1 };
+
+	if (acct_is_old(copy, &n))
+		acct_roll(copy, cpu, &n);
+}
+
+static void collect_slot(struct collect *c, const struct tables *t, uint32_t s,
+			 const struct window *win)
+{
+	struct acct_task copy;
+	struct acct_cpu cpu;
+	struct who who;
+	uint64_t from, to;
+
+	if (!slot_used(c, t, s, win))
+		return;
+	c->gen_of[s] = t->tasks[s].tag >> 32;
+	if (add_untouched(c, t, s, win))
+		return;
+	task_copy(t, s, &copy, &cpu);
+	/* Died, with a window that is already told: only its slot is left. */
+	if (copy.id.end && !acct_before(win->start, copy.id.end)) {
+		dead_push(c, s);
+		return;
+	}
+	complete(&copy, &cpu, win);
+	who = who_is(c, s, &copy.id, &copy.st, false);
+	add_task(c, t, &who, &copy, win);
+	from = acct_before(copy.id.start, win->start) ? win->start : copy.id.start;
+	to = copy.id.end && acct_before(copy.id.end, win->end) ? copy.id.end : win->end;
+	if (who.task != HASH_NONE) {
+		struct rep_task *rt = &c->r.tasks[who.task];
+
+		residual(c, report__oncpu(rt->ns) + report__offcpu(rt->ns) - (to - from));
+	}
+	if (copy.id.end && !acct_before(win->end, copy.id.end))
+		dead_push(c, s);
+}
+
+static void collect_idle(struct collect *c, const struct tables *t, uint32_t cpu,
+			 const struct window *win)
+{
+	uint32_t slot = SLOT_IDLE(cpu, t->ncpus);
+	struct who who = { .slot = slot,
+			   .cpu_only = 1,
+			   .group = HASH_NONE,
+			   .proc = HASH_NONE,
+			   .task = HASH_NONE };
+	struct acct_task copy;
+	struct acct_cpu c_copy;
+
+	task_copy(t, slot, &copy, &c_copy);
+	complete(&copy, &c_copy, win);
+	c->by_slot[slot] = who;
+	c->gen_of[slot] = 1;
+	add_task(c, t, &who, &copy, win);
+}
+
+/* ---- the surplus ---- */
+
+/* Off-CPU time of the surplus tasks in the window, from the CPUs' populations (utilbpf.h). */
+static void surplus_off(struct collect *c, const struct tables *t, const struct window *win,
+			__u64 *ns)
+{
+	uint32_t b = win->epoch & 1;
+
+	for (int k = 0; k < AC_OFF_NR; k++) {
+		uint64_t sum = 0, n = 0, upto;
+
+		for (uint32_t i = 0; i < t->ncpus; i++) {
+			sum += t->cpus[i].pop.sum[b][k];
+			n += t->cpus[i].pop.n[b][k];
+		}
+		c->pop_saved[b][k] = sum;
+		c->pop_n_saved[b][k] = n;
+		upto = c->pop_saved[0][k] + c->pop_saved[1][k] +
+		       (c->pop_n_saved[0][k] + c->pop_n_saved[1][k]) * win->end;
+		ns[k] = upto - c->pop_before[k];
+		c->pop_before[k] = upto;
+	}
+}
+
+void collect__start(struct collect *c, const struct tables *t, uint64_t start)
+{
+	uint32_t b = ACCT_WARMUP & 1;
+
+	for (int k = 0; k < AC_OFF_NR; k++) {
+		for (uint32_t i = 0; i < t->ncpus; i++) {
+			c->pop_saved[b][k] += t->cpus[i].pop.sum[b][k];
+			c->pop_n_saved[b][k] += t->cpus[i].pop.n[b][k];
+		}
+		c->pop_before[k] = c->pop_saved[b][k] + c->pop_n_saved[b][k] * start;
+	}
+}
+
+static bool sums_any(const __u64 *ns)
+{
+	uint64_t any = 0;
+
+	for (int i = 0; i < AC_NR; i++)
+		any |= ns[i];
+	return any;
+}
+
+/* All surplus tasks are one task and one process, "(other)". */
+static void collect_other(struct collect *c, const struct tables *t, const struct window *win)
+{
+	struct acct_ident id = { .comm = "(other)" };
+	struct acct_state st = { 0 };
+	struct acct_sums off = { 0 };
+	struct acct_task copy;
+	struct acct_cpu cpu;
+	struct who who;
+	uint64_t used = 0;
+
+	surplus_off(c, t, win, &off.ns[AC_WAIT]);
+	for (uint32_t i = 0; i < t->ncpus; i++) {
+		const struct acct_task *rec = &t->tasks[SLOT_OTHER(i, t->ncpus)];
+
+		used += (uint32_t)rec->tag >= win->epoch || acct_on_cpu(&rec->st);
+		used += (uint32_t)t->rows[ROW_OTHER(i)].bank[win->epoch & 1].tag == win->epoch;
+		used += (uint32_t)t->calls[CALL_OTHER(i)].bank[win->epoch & 1].tag == win->epoch;
+	}
+	if (!used && !sums_any(off.ns))
+		return;
+	who = who_is(c, 0, &id, &st, true);
+	add_sums(c, &who, 0, &off);
+	for (uint32_t i = 0; i < t->ncpus; i++) {
+		uint32_t slot = SLOT_OTHER(i, t->ncpus);
+
+		task_copy(t, slot, &copy, &cpu);
+		complete(&copy, &cpu, win);
+		c->by_slot[slot] = who;
+		c->gen_of[slot] = 1;
+		add_task(c, t, &who, &copy, win);
+	}
+	if (who.task != HASH_NONE)
+		c->r.tasks[who.task].state = "running";
+	for (uint32_t i = 0; i < t->ncpus; i++) { /* the tables' surplus records */
+		uint64_t tag = GEN_FIXED | win->epoch;
+		const struct acct_call *call = &t->calls[CALL_OTHER(i)];
+		const struct acct_row *row = &t->rows[ROW_OTHER(i)];
+		struct rep_call rc;
+
+		if (row->bank[tag & 1].tag == tag)
+			add_sums(c, &who, i, &row->bank[tag & 1].s);
+		if (call->bank[tag & 1].tag == tag) {
+			call_of_bank(&rc, KEY_OTHER(CALL_SYSCALL), &call->bank[tag & 1]);
+			add_call(c, &who, &rc);
+		}
+	}
+}
+
+/* Interrupts' calls that found no record, of any task, by CPU and class. */
+static void collect_other_icalls(struct collect *c, const struct tables *t, uint32_t epoch)
+{
+	struct who nobody = { .cpu_only = 1 };
+	struct rep_call call;
+
+	for (uint32_t i = 1; i < ICALL_OTHER(t->ncpus, 0) && i < t->nicalls; i++) {
+		const struct acct_call_bank *b = &t->icalls[i].bank[epoch & 1];
+
+		if (b->tag != (GEN_FIXED | epoch))
+			continue;
+		call_of_bank(&call, KEY_OTHER(CALL_IRQ + (i - 1) % AC_STEAL_NR), b);
+		add_call(c, &nobody, &call);
+	}
+}
+
+/* ---- the end of a window ---- */
+
+static int call_cmp(const void *a, const void *b)
+{
+	const struct bag_call *x = a, *y = b;
+	uint64_t tx = x->call.elapsed_ns + x->call.pending_ns;
+	uint64_t ty = y->call.elapsed_ns + y->call.pending_ns;
+
+	if (x->entity != y->entity)
+		return x->entity < y->entity ? -1 : 1;
+	if (tx != ty)
+		return tx > ty ? -1 : 1;
+	return x->call.key < y->call.key ? -1 : x->call.key > y->call.key;
+}
+
+/* Hands the calls of a bag to their entities; each gets an array of its own. */
+static void bag_give(struct collect *c, struct bag *b, void *first, size_t stride)
+{
+	if (b->n)
+		qsort(b->v, b->n, sizeof(*b->v), call_cmp);
+	for (size_t i = 0, j; i < b->n; i = j) {
+		struct rep_calls *to = (void *)((char *)first + b->v[i].entity * stride);
+
+		for (j = i; j < b->n && b->v[j].entity == b->v[i].entity; j++)
+			;
+		to->v = calloc(j - i, sizeof(*to->v));
+		if (!to->v) {
+			c->err = -ENOMEM;
+			return;
+		}
+		to->n = j - i;
+		for (size_t k = 0; k < to->n; k++)
+			to->v[k] = b->v[i + k].call;
+	}
+}
+
+static void give_all(struct collect *c)
+{
+	struct report *r = &c->r;
+
+	bag_give(c, &c->sys_bag, &r->sys_calls, 0);
+	if (r->nr_groups)
+		bag_give(c, &c->group_bag, &r->groups[0].calls, sizeof(*r->groups));
+	if (r->nr_procs)
+		bag_give(c, &c->proc_bag, &r->procs[0].calls, sizeof(*r->procs));
+	if (r->nr_tasks)
+		bag_give(c, &c->task_bag, &r->tasks[0].calls, sizeof(*r->tasks));
+	for (size_t i = 0; i < r->nr_tasks && !c->err; i++) {
+		struct rep_task *t = &r->tasks[i];
+
+		t->cpus = calloc(t->nr_cpus + 1, sizeof(*t->cpus));
+		if (!t->cpus)
+			c->err = -ENOMEM;
+		else
+			memcpy(t->cpus, &c->task_cpus[c->first_cpu[i]],
+			       t->nr_cpus * sizeof(*t->cpus));
+	}
+}
+
+/* The CPUs' law, the totals, the containers' names. */
+static void finish(struct collect *c, const struct tables *t, const struct window *win)
+{
+	struct report *r = &c->r;
+	char buf[256];
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->nr_cpus; i++) {
+		struct rep_cpu row = r->cpus[i];
+		uint64_t sum = report__oncpu(row.ns) + row.ns[AC_IDLE];
+
+		if (!t->online[i] && !sum)
+			continue;
+		row.online_ns = t->online[i] ? win->end - win->start : sum;
+		residual(c, sum - row.online_ns);
+		sums_add(r->sys_cpu_ns, row.ns);
+		r->cpus[n++] = row;
+	}
+	r->nr_cpus = n;
+	r->sys_ns[AC_IDLE] = r->sys_cpu_ns[AC_IDLE];
+	r->sys_procs = r->nr_procs;
+	r->sys_groups = r->nr_groups;
+	for (size_t i = 0; i < r->nr_groups; i++) {
+		const char *name = names__container(r->groups[i].path, buf, sizeof(buf));
+
+		r->groups[i].container = name ? strdup(name) : NULL;
+	}
+}
+
+int collect__window(struct collect *c, const struct tables *t, const struct window *w,
+		    struct report *r)
+{
+	struct rep_quality q;
+
+	c->err = slots_init(c, t);
+	if (!c->err)
+		c->err = cpus_init(c, t);
+	for (uint32_t i = 0; i < t->ncpus && !c->err; i++)
+		if (t->online[i])
+			collect_idle(c, t, i, w);
+	for (uint32_t s = SLOT_FIRST(t->ncpus); s < t->ntasks && !c->err; s++) {
+		if (!(t->tasks[s].tag >> 32))
+			break;
+		collect_slot(c, t, s, w);
+	}
+	if (!c->err) {
+		collect_other(c, t, w);
+		add_icalls(c, t, w->epoch, false);
+		collect_other_icalls(c, t, w->epoch);
+		free_dead(c, t, w->epoch, false);
+		finish(c, t, w);
+		give_all(c);
+	}
+	q = c->r.quality;
+	c->r.level = c->level;
+	if (!c->err) {
+		/* r's header fields are the engine's; everything else moves there. */
+		c->r.host = r->host;
+		c->r.engine = r->engine;
+		c->r.reason = r->reason;
+		c->r.index = r->index;
+		c->r.start_ns = w->start;
+		c->r.end_ns = w->end;
+		c->r.start_wall = r->start_wall;
+		c->r.cost = r->cost;
+		c->r.quality = r->quality;
+		c->r.quality.residual_ns = q.residual_ns;
+		memcpy(c->r.notes, r->notes, sizeof(r->notes));
+		*r = c->r;
+		memset(&c->r, 0, sizeof(c->r));
+	}
+	collect_reset(c);
+	return c->err;
+}

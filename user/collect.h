@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * From the tables of acct records to a report: completes every record up to the window's end, on
+ * a copy, with the same state machine that wrote it, and adds it up.
+ *
+ * It does not know where the tables lie (kernel maps, user memory) nor how reports are printed.
+ */
+#ifndef COLLECT_H
+#define COLLECT_H
+
+#include "names.h"
+#include "report.h"
+
+/* The tables as an engine shows them; arrays may be mapped and change under the reader. */
+struct tables {
+	uint32_t ncpus; /* possible CPUs: what the fixed slots were laid out for */
+	const bool *online; /* by CPU: has an idle task of its own in this window */
+	struct acct_cpu *cpus;
+	struct acct_task *tasks;
+	uint32_t ntasks;
+	struct acct_call *calls;
+	uint32_t ncalls;
+	struct acct_row *rows;
+	uint32_t nrows;
+	struct acct_call *icalls;
+	uint32_t nicalls;
+};
+
+/* The window to be collected: [start, end) is `epoch`. */
+struct window {
+	uint32_t epoch;
+	uint64_t start, end;
+};
+
+struct collect;
+
+/*
+ * level: the finest that reports will hold. free_slot is called with each slot whose ended task has been
+ * taken in and which may be used again. NULL: no memory.
+ */
+struct collect *collect__new(enum report_level level, struct names *names,
+			     void (*free_slot)(void *ctx, uint32_t slot), void *ctx);
+void collect__free(struct collect *c);
+
+/* Once, when the first window's start is safely past: what the warm-up has left. */
+void collect__start(struct collect *c, const struct tables *t, uint64_t start);
+
+/*
+ * Within window w: takes in the tasks that have ended so far, and frees their slots. Call it when
+ * acct_cpu.exited says that it pays, never between a boundary and collect__window. 0 or -ENOMEM.
+ */
+int collect__reap(struct collect *c, const struct tables *t, const struct window *w);
+
+/*
+ * After w's end is safely past: fills r's entities (its header fields are the engine's), starts
+ * anew. 0 or -ENOMEM. report__free frees what r then owns.
+ */
+int collect__window(struct collect *c, const struct tables *t, const struct window *w,
+		    struct report *r);
+
+#endif /* COLLECT_H */

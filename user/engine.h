@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What an engine is to the rest: something that opens a first window, rolls to the next, and gives each
+ * ended one as a report. Which one it is, no renderer knows.
+ */
+#ifndef ENGINE_H
+#define ENGINE_H
+
+#include "names.h"
+#include "opts.h"
+#include "report.h"
+
+struct engine;
+
+struct engine_ops {
+	const char *name;
+	/*
+	 * Loads, seeds and opens the first window. On failure returns -errno and writes into why what
+	 * failed, on what, why, and what to do next, in one line. *e is NULL then.
+	 */
+	int (*open)(struct engine **e, const struct opts *o, enum report_level level,
+		    struct names *names, char *why, size_t len);
+	/* CLOCK_MONOTONIC start of the current window, ns. */
+	uint64_t (*start)(const struct engine *e);
+	/* Housekeeping while a window runs; call it every ENGINE_POLL_NS or so. 0 or -errno. */
+	int (*poll)(struct engine *e);
+	/*
+	 * Ends the window at `end` (ns, CLOCK_MONOTONIC; moved into the near future when it has
+	 * passed), opens the next one there, and fills *r. 0 or -errno. Free with report__free.
+	 */
+	int (*roll)(struct engine *e, uint64_t end, struct report *r);
+	void (*close)(struct engine *e); /* NULL-safe */
+};
+
+#define ENGINE_POLL_NS 100000000ULL
+
+extern const struct engine_ops engine_bpf;
+
+/* For --version: which engines and kernel features this machine has. */
+void engine_bpf__features(FILE *f);
+
+#endif /* ENGINE_H */
