@@ -124,25 +124,46 @@ static __always_inline void link_publish(struct acct_link *l, __u32 slot)
 
 /* ---- scheduler ---- */
 
-/* A task that no event or seeding has told of: its record is made with its mode unknown. */
+/*
+ * A task that no event or seeding has told of (a kernel may hide some from the iterator): nobody saw it run, so it
+ * has been sleeping in this window, and its mode is unknown.
+ */
+static __noinline void unknown_state(struct acct_state *st, __u64 born, const struct acct_now *n)
+{
+	if (!st || !n)
+		return;
+	st->since = acct_before(born, n->start) ? n->start : born;
+	st->cls = AC_SLEEP;
+	st->mode = AC_BUSY;
+	st->flags |= AS_RAN;
+	if (st->flags & AS_KTHREAD)
+		st->mode = AC_SYS;
+}
+
 static __always_inline struct acct_link *link_unknown(struct task_struct *p, struct acct_cpu *c,
 						      const struct acct_now *n, const bool btf)
 {
-	__u32 owner = n->cpu + 1;
+	__u32 slot, owner = n->cpu + 1;
 	struct acct_link *l = link_make(p, owner, btf);
+	struct acct_now then = *n;
+	struct acct_task *t;
 
 	if (!l || link_usable(l))
 		return l;
 	if (l->owner != owner) /* somebody else is just filling it in */
 		return NULL;
-	l->st.since = n->now;
-	l->st.cls = AC_NONE;
-	l->st.mode = AC_BUSY;
-	if (task_is_kernel(p, btf)) {
+	if (task_is_kernel(p, btf))
 		l->st.flags = AS_KTHREAD;
-		l->st.mode = AC_SYS;
+	unknown_state(&l->st, GET(btf, p, start_time), n);
+	slot = task_make(p, c, n, btf);
+	t = slot ? task_at(slot) : NULL;
+	if (t) {
+		t->st = l->st;
+	} else {
+		then.now = l->st.since;
+		acct_pop_enter(c, &then, AC_SLEEP);
 	}
-	link_publish(l, task_make(p, c, n, btf));
+	link_publish(l, slot);
 	return l;
 }
 

@@ -103,9 +103,25 @@ static const struct feature features[] = {
 };
 #define NR_FEATURES (sizeof(features) / sizeof(features[0]))
 
+/* The kernel's BTF, read once: it is megabytes. NULL: it has none. */
+static const struct btf *kernel_btf(void)
+{
+	static struct btf *btf;
+	static bool tried;
+
+	if (!tried) {
+		btf = btf__load_vmlinux_btf();
+		tried = true;
+	}
+	return btf;
+}
+
 static bool have_tp_btf(const char *tp)
 {
-	return libbpf_find_vmlinux_btf_id(tp, BPF_TRACE_RAW_TP) > 0;
+	char name[64];
+
+	snprintf(name, sizeof(name), "btf_trace_%s", tp);
+	return kernel_btf() && btf__find_by_name_kind(kernel_btf(), name, BTF_KIND_TYPEDEF) > 0;
 }
 
 static struct bpf_program *program(struct engine *e, const char *flavour, const char *tp)
@@ -160,20 +176,18 @@ static uint32_t machine(const struct utsname *u)
 
 static bool configure(struct engine *e)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
 	struct utsname u;
 
 	uname(&u);
 	e->skel->rodata->machine = machine(&u);
 	e->skel->rodata->ncpus = e->ncpus;
 	/* void *data comes first: five with prev_state */
-	e->skel->rodata->have_prev_state = btf_function_args(btf, "btf_trace_sched_switch", 5);
+	e->skel->rodata->have_prev_state = btf_function_args(kernel_btf(), "btf_trace_sched_switch", 5);
 	e->skel->rodata->have_storage =
 		libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) > 0 &&
 		libbpf_probe_bpf_helper(BPF_PROG_TYPE_TRACING, BPF_FUNC_task_storage_get, NULL) != 0;
 	e->skel->rodata->have_probe_read =
 		libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_probe_read_kernel, NULL) != 0;
-	btf__free(btf);
 	return e->skel->rodata->machine == 3;
 }
 
