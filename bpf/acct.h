@@ -612,6 +612,7 @@ acct_inline void acct_task_init(struct acct_task *t, const struct acct_now *n, _
 	t->id.exec = 0;
 	t->id.lead_exec = 0;
 	t->id.renamed = 0;
+	t->id.sel = 0;
 	acct_barrier();
 	t->seq++;
 }

@@ -63,6 +63,7 @@ struct {
 
 struct acct_ctl ctl; /* in .bss, mapped by the loader */
 const volatile __u32 ncpus = 1;
+const volatile __u32 command_pid = 0; /* the process that will exec COMMAND */
 
 /* ---- records by number ---- */
 

@@ -102,6 +102,8 @@ static __always_inline __u32 task_make(struct task_struct *p, struct acct_cpu *c
 		goto full;
 	acct_task_init(t, n, n->cpu);
 	ident(&t->id, p, btf);
+	if (command_pid && t->id.tgid == command_pid)
+		t->id.sel = SEL_ARMED;
 	if (task_is_kernel(p, btf)) {
 		t->st.flags = AS_KTHREAD;
 		t->st.mode = AC_SYS;
@@ -140,18 +142,21 @@ static __noinline void unknown_state(struct acct_state *st, __u64 born, const st
 		st->mode = AC_SYS;
 }
 
-static __always_inline struct acct_link *link_unknown(struct task_struct *p, struct acct_cpu *c,
-						      const struct acct_now *n, const bool btf)
+static __noinline int link_unknown(struct task_struct *p, struct acct_cpu *c,
+				   const struct acct_now *n, const bool btf)
 {
-	__u32 slot, owner = n->cpu + 1;
-	struct acct_link *l = link_make(p, owner, btf);
-	struct acct_now then = *n;
+	struct acct_now then;
+	struct acct_link *l;
 	struct acct_task *t;
+	__u32 slot, owner;
 
-	if (!l || link_usable(l))
-		return l;
-	if (l->owner != owner) /* somebody else is just filling it in */
-		return NULL;
+	if (!p || !c || !n)
+		return 0;
+	then = *n;
+	owner = n->cpu + 1;
+	l = link_make(p, owner, btf);
+	if (!l || link_usable(l) || l->owner != owner) /* somebody else is just filling it in */
+		return 0;
 	if (task_is_kernel(p, btf))
 		l->st.flags = AS_KTHREAD;
 	unknown_state(&l->st, GET(btf, p, start_time), n);
@@ -164,7 +169,27 @@ static __always_inline struct acct_link *link_unknown(struct task_struct *p, str
 		acct_pop_enter(c, &then, AC_SLEEP);
 	}
 	link_publish(l, slot);
-	return l;
+	return 0;
+}
+
+/* A surplus task comes onto the CPU: its state is put into the CPU's surplus record. */
+static __noinline int surplus_arrive(struct acct_task *t, struct acct_link *l, struct acct_cpu *c,
+				     const struct acct_now *n)
+{
+	if (!t || !c || !n)
+		return 0;
+	if (l && (l->owner & OWNER_SURPLUS)) {
+		acct_pop_leave(c, n, l->st.cls);
+		acct_surplus_charge(&l->st, n->now);
+		t->st = l->st;
+	} else { /* no memory for a link: where its time went until now is not known */
+		c->lost_tasks++;
+		t->st.flags = 0;
+		t->st.mode = AC_BUSY;
+		acct_split_clear(&t->st);
+	}
+	t->st.cls = AC_NONE;
+	return 0;
 }
 
 /*
@@ -182,27 +207,18 @@ static __always_inline struct acct_task *task_arrive(struct task_struct *p, stru
 		return task_now(*slot, c, n);
 	}
 	l = link_find(p, btf);
-	if (acct_unlikely(!link_usable(l)))
-		l = link_unknown(p, c, n, btf);
+	if (acct_unlikely(!link_usable(l))) {
+		link_unknown(p, c, n, btf);
+		l = link_find(p, btf);
+	}
 	if (link_usable(l) && l->slot) {
 		*slot = l->slot;
 		return task_now(*slot, c, n);
 	}
 	*slot = SLOT_OTHER(n->cpu, ncpus);
 	t = task_now(*slot, c, n);
-	if (!t)
-		return NULL;
-	if (link_usable(l)) {
-		acct_pop_leave(c, n, l->st.cls);
-		acct_surplus_charge(&l->st, n->now);
-		t->st = l->st;
-	} else { /* no memory for a link: where its time went until now is not known */
-		c->lost_tasks++;
-		t->st.flags = 0;
-		t->st.mode = AC_BUSY;
-		acct_split_clear(&t->st);
-	}
-	t->st.cls = AC_NONE;
+	if (t)
+		surplus_arrive(t, l, c, n);
 	return t;
 }
 
@@ -280,17 +296,23 @@ static __always_inline __u64 left_at(const struct acct_cpu *c, const struct acct
  * The task that runs on c is not the one that the chain of switches has told. Ends the old one's time when it left,
  * as far as that is known, and puts p there from then.
  */
-static __always_inline struct acct_task *resync(struct task_struct *p, struct acct_cpu *c,
-						struct acct_now *n, const bool btf)
+static __noinline int resync(struct task_struct *p, struct acct_cpu *c, struct acct_now *n,
+			     const bool btf)
 {
-	struct acct_task *t, *old = c->task ? task_now(c->slot, c, n) : NULL;
-	struct acct_now then = *n;
+	struct acct_task *t, *old;
+	struct acct_now then;
 	__u8 cls = AC_NONE;
-	__u32 slot, was = c->slot;
+	__u32 slot, was;
+
+	if (!p || !c || !n)
+		return 0;
+	then = *n;
+	was = c->slot;
+	old = c->task ? task_now(was, c, n) : NULL;
 
 	t = task_arrive(p, c, n, &slot, btf);
 	if (!t)
-		return NULL;
+		return 0;
 	if (acct_on_cpu(&t->st) && slot != was)
 		evict(t, slot);
 	if (old && slot != was) {
@@ -306,7 +328,7 @@ static __always_inline struct acct_task *resync(struct task_struct *p, struct ac
 	}
 	acct_switch_in(t, c, &then, slot);
 	seat(c, p, slot, t, &then, btf);
-	return t;
+	return 0;
 }
 
 static __always_inline void leave(__u64 *ctx, struct task_struct *prev, struct acct_cpu *c,
@@ -317,9 +339,8 @@ static __always_inline void leave(__u64 *ctx, struct task_struct *prev, struct a
 	__u8 cls = AC_WAIT;
 
 	if (acct_unlikely(c->task != (__u64)prev))
-		t = resync(prev, c, n, btf);
-	else
-		t = task_now(c->slot, c, n);
+		resync(prev, c, n, btf);
+	t = task_now(c->slot, c, n);
 	if (!t)
 		return;
 	if (!preempt)
@@ -454,6 +475,7 @@ static __always_inline int on_sched_process_fork(__u64 *ctx, const bool btf)
 		else
 			t->id.leader_start = parent->id.leader_start;
 		fork_generation(t, parent);
+		t->id.sel = parent->id.sel & SEL_IN;
 	} else {
 		acct_pop_enter(c, &n, AC_WAIT);
 	}
@@ -486,6 +508,7 @@ static __always_inline int on_sched_process_exec(__u64 *ctx, const bool btf)
 	nt->id.exec = ((__u32)ctx[1] != nt->id.tid ? t->id.lead_exec : t->id.exec) + 1;
 	nt->id.lead_exec = nt->id.exec;
 	nt->id.start = n.now;
+	nt->id.sel = t->id.sel ? SEL_IN : 0;
 	c->exited++;
 	nt->id.leader_start = t->id.leader_start;
 	/* The renaming came before this event, within the same call. */

@@ -135,7 +135,7 @@ struct acct_ident {
 	__u32 exec;	 /* images this tid has run before this one */
 	__u32 lead_exec; /* the same of its process's leader: a thread that execs takes over its tid */
 	__u32 uid;
-	__u32 pad;
+	__u32 sel;	    /* SEL_*: whether it is part of the COMMAND that is accounted */
 	__u64 start;	    /* of the task */
 	__u64 end;	    /* of its last nanosecond; 0: alive */
 	__u64 leader_start; /* start of its process */
@@ -144,6 +144,9 @@ struct acct_ident {
 	char comm[ACCT_COMM_LEN];
 	char old_comm[ACCT_COMM_LEN]; /* before that change: exec renames before it is traced */
 };
+
+#define SEL_ARMED 1 /* the process that will exec COMMAND */
+#define SEL_IN	  2 /* COMMAND, from its exec on, and its descendants */
 
 #define ACCT_CACHE 16 /* direct-mapped; a power of two */
 

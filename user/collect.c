@@ -49,6 +49,7 @@ struct who {
 
 struct collect {
 	enum report_level level;
+	bool selected;
 	struct names *names;
 	void (*free_slot)(void *ctx, uint32_t slot);
 	void *ctx;
@@ -101,7 +102,7 @@ static void *grow(struct collect *c, void *v, size_t *cap, size_t need, size_t s
 		p_ ? &(v)[(n)++] : NULL;                               \
 	})
 
-struct collect *collect__new(enum report_level level, struct names *names,
+struct collect *collect__new(enum report_level level, bool selected, struct names *names,
 			     void (*free_slot)(void *ctx, uint32_t slot), void *ctx)
 {
 	struct collect *c = calloc(1, sizeof(*c));
@@ -109,6 +110,7 @@ struct collect *collect__new(enum report_level level, struct names *names,
 	if (!c)
 		return NULL;
 	c->level = level;
+	c->selected = selected;
 	c->names = names;
 	c->free_slot = free_slot;
 	c->ctx = ctx;
@@ -369,6 +371,10 @@ static struct who who_is(struct collect *c, uint32_t slot, const struct acct_ide
 {
 	struct who w = { .slot = slot, .group = HASH_NONE, .proc = HASH_NONE, .task = HASH_NONE };
 
+	c->r.sys_tasks++;
+	c->by_slot[slot] = w;
+	if (c->selected && !other && id->sel != SEL_IN)
+		return w;
 	w.group = group_of(c, id->cgroup);
 	if (w.group != HASH_NONE)
 		c->r.groups[w.group].tasks++;
@@ -379,7 +385,6 @@ static struct who who_is(struct collect *c, uint32_t slot, const struct acct_ide
 		c->r.tasks[w.task].proc = w.proc;
 		c->r.tasks[w.task].other = other;
 	}
-	c->r.sys_tasks++;
 	c->by_slot[slot] = w;
 	return w;
 }

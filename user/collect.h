@@ -35,10 +35,11 @@ struct window {
 struct collect;
 
 /*
- * level: the finest that reports will hold. free_slot is called with each slot whose ended task has been
+ * level: the finest that reports will hold. selected: groups, processes and tasks only of COMMAND and its
+ * descendants (acct_ident.sel); the system and CPU rows stay complete. free_slot is called with each slot whose ended task has been
  * taken in and which may be used again. NULL: no memory.
  */
-struct collect *collect__new(enum report_level level, struct names *names,
+struct collect *collect__new(enum report_level level, bool selected, struct names *names,
 			     void (*free_slot)(void *ctx, uint32_t slot), void *ctx);
 void collect__free(struct collect *c);
 

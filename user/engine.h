@@ -6,6 +6,8 @@
 #ifndef ENGINE_H
 #define ENGINE_H
 
+#include <sys/types.h>
+
 #include "names.h"
 #include "opts.h"
 #include "report.h"
@@ -17,9 +19,10 @@ struct engine_ops {
 	/*
 	 * Loads, seeds and opens the first window. On failure returns -errno and writes into why what
 	 * failed, on what, why, and what to do next, in one line. *e is NULL then.
+	 * command: the process that will exec COMMAND; 0: there is none.
 	 */
 	int (*open)(struct engine **e, const struct opts *o, enum report_level level,
-		    struct names *names, char *why, size_t len);
+		    pid_t command, struct names *names, char *why, size_t len);
 	/* CLOCK_MONOTONIC start of the current window, ns. */
 	uint64_t (*start)(const struct engine *e);
 	/* Housekeeping while a window runs; call it every ENGINE_POLL_NS or so. 0 or -errno. */

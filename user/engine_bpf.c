@@ -50,6 +50,7 @@ struct engine {
 	struct tables t;
 	bool *online;
 	uint32_t ncpus; /* possible */
+	pid_t command;
 	struct window win;
 	uint64_t index;
 	uint64_t exited;	/* taken in so far */
@@ -181,6 +182,7 @@ static bool configure(struct engine *e)
 	uname(&u);
 	e->skel->rodata->machine = machine(&u);
 	e->skel->rodata->ncpus = e->ncpus;
+	e->skel->rodata->command_pid = e->command;
 	/* void *data comes first: five with prev_state */
 	e->skel->rodata->have_prev_state = btf_function_args(kernel_btf(), "btf_trace_sched_switch", 5);
 	e->skel->rodata->have_storage =
@@ -626,7 +628,7 @@ static int load(struct engine *e, const struct opts *o)
 }
 
 static int bpf_open(struct engine **out, const struct opts *o, enum report_level level,
-		    struct names *names, char *why, size_t len)
+		    pid_t command, struct names *names, char *why, size_t len)
 {
 	struct engine *e = calloc(1, sizeof(*e));
 	int n = libbpf_num_possible_cpus(), err;
@@ -641,11 +643,12 @@ static int bpf_open(struct engine **out, const struct opts *o, enum report_level
 	e->why = why;
 	e->why_len = len;
 	e->ncpus = n;
+	e->command = command;
 	e->names = names;
 	e->verbose = o->verbose;
 	e->watch_calls = o->events & EV_SYSCALLS;
 	e->online = calloc(n, sizeof(*e->online));
-	e->collect = collect__new(level, names, free_slot, e);
+	e->collect = collect__new(level, command > 0, names, free_slot, e);
 	if (!e->online || !e->collect) {
 		err = fail(e, -ENOMEM, "cannot start: out of memory");
 	} else {

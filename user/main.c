@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * main(): parse, open an engine, run the windows, render. It owns the run's files, signals and
+ * COMMAND, and knows neither how an engine works nor what a report looks like.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "engine.h"
+#include "escape.h"
+#include "version.h"
+#include "workload.h"
+
+/* A window's end is handed to the engine this long before it comes. */
+#define LEAD_NS	      2000000ULL
+#define SIGN_AFTER_NS 2000000000ULL
+#define NS_PER_S      1000000000ULL
+
+struct run {
+	struct opts o;
+	const struct engine_ops *ops;
+	struct engine *e;
+	struct names *names;
+	struct workload *w;
+	struct out_opts out;
+	char *why;
+	uint64_t begin;	 /* start of the first window */
+	uint64_t done;	 /* reports printed */
+	int sigfd;
+	int sig;	 /* that ended the run */
+	bool ended;	 /* COMMAND has */
+	bool sign;	 /* stderr is a terminal: show a sign of life */
+	uint64_t signed_at;
+};
+
+/* One line: what failed, on what, why. Returns the exit status of a failure. */
+static int failed(const char *what, const char *on, int err)
+{
+	fprintf(stderr, "utilbpf: cannot %s %s: %s\n", what, on, strerror(-err));
+	return 1;
+}
+
+static enum report_level level_of(const struct opts *o)
+{
+	if (o->format == FORMAT_TEXT) {
+		if (o->full)
+			return LEVEL_TASK;
+		return o->by > LEVEL_PROCESS ? o->by : LEVEL_PROCESS;
+	}
+	return o->by_given ? o->by : LEVEL_TASK;
+}
+
+static int open_output(struct run *r)
+{
+	struct winsize ws;
+	bool tty;
+
+	r->out.f = r->o.command ? stderr : stdout;
+	if (r->o.output) {
+		r->out.f = fopen(r->o.output, "we");
+		if (!r->out.f)
+			return failed("write to", r->o.output, -errno);
+	}
+	tty = isatty(fileno(r->out.f));
+	r->out.width = 80;
+	if (tty && !ioctl(fileno(r->out.f), TIOCGWINSZ, &ws) && ws.ws_col)
+		r->out.width = ws.ws_col;
+	r->out.color = tty && !getenv("NO_COLOR");
+	r->out.full = r->o.full;
+	r->out.sort = r->o.sort;
+	r->out.top = r->o.top;
+	r->out.by = r->o.by;
+	r->out.first = true;
+	r->sign = isatty(STDERR_FILENO);
+	return 0;
+}
+
+/* From here SIGINT and SIGTERM are read from a descriptor: nothing is cut short by them. */
+static int catch_signals(struct run *r)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	signal(SIGPIPE, SIG_IGN);
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		return -errno;
+	r->sigfd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return r->sigfd < 0 ? -errno : 0;
+}
+
+/* ---- the sign of life ---- */
+
+static void sign_of_life(struct run *r, uint64_t now)
+{
+	uint64_t total = r->o.duration_ns, elapsed = now - r->begin;
+
+	if (!total && r->o.count)
+		total = r->o.count * r->o.interval_ns;
+	if (!r->sign || elapsed < SIGN_AFTER_NS || now - r->signed_at < NS_PER_S / 2)
+		return;
+	r->signed_at = now;
+	if (total)
+		fprintf(stderr, "\rutilbpf: %.0f / %.0f s ", elapsed / 1e9, total / 1e9);
+	else
+		fprintf(stderr, "\rutilbpf: %.0f s, ^C to end ", elapsed / 1e9);
+}
+
+static void sign_clear(struct run *r)
+{
+	if (r->signed_at)
+		fputs("\r\033[K", stderr);
+	r->signed_at = 0;
+}
+
+/* ---- windows ---- */
+
+static int render(struct run *r, const struct report *rep)
+{
+	int err;
+
+	sign_clear(r);
+	switch (r->o.format) {
+	case FORMAT_JSON:
+		err = out__json(rep, r->names, &r->out);
+		break;
+	case FORMAT_CSV:
+		err = out__csv(rep, r->names, &r->out);
+		break;
+	default:
+		err = (r->o.full ? out__full : out__text)(rep, r->names, &r->out);
+	}
+	r->out.first = false;
+	return err ? failed("write the report to", r->o.output ? r->o.output : "the output", err) : 0;
+}
+
+/* Sleeps until a signal, COMMAND's end, or t. True when the run is to end. */
+static bool wait_until(struct run *r, uint64_t t)
+{
+	for (uint64_t now = clock_ns(); now < t && !r->sig && !r->ended; now = clock_ns()) {
+		struct pollfd fds[] = { { .fd = r->sigfd, .events = POLLIN },
+					{ .fd = r->w ? workload__pidfd(r->w) : -1, .events = POLLIN } };
+		uint64_t left = t - now < ENGINE_POLL_NS ? t - now : ENGINE_POLL_NS;
+		struct timespec ts = { 0, left };
+		struct signalfd_siginfo si;
+
+		sign_of_life(r, now);
+		if (ppoll(fds, 2, &ts, NULL) > 0) {
+			if (fds[0].revents && read(r->sigfd, &si, sizeof(si)) == sizeof(si))
+				r->sig = si.ssi_signo;
+			if (fds[1].revents && workload__wait(r->w, 0) == 1)
+				r->ended = true;
+		}
+		r->ops->poll(r->e);
+	}
+	return r->sig || r->ended;
+}
+
+/* The end of the current window, or far away. */
+static uint64_t window_end(const struct run *r)
+{
+	uint64_t end = UINT64_MAX, stop = r->o.duration_ns ? r->begin + r->o.duration_ns : UINT64_MAX;
+
+	if (r->o.interval_ns)
+		end = r->begin + (r->done + 1) * r->o.interval_ns;
+	return end < stop ? end : stop;
+}
+
+static int run_windows(struct run *r)
+{
+	uint64_t end, stop = r->o.duration_ns ? r->begin + r->o.duration_ns : UINT64_MAX;
+	bool over = false;
+	int status = 0;
+
+	while (!over && !status) {
+		struct report rep = { 0 };
+		int err;
+
+		end = window_end(r);
+		over = wait_until(r, end == UINT64_MAX ? end : end - LEAD_NS);
+		if (over)
+			end = clock_ns();
+		err = r->ops->roll(r->e, end, &rep);
+		if (err)
+			status = failed("read", "the accounts", err);
+		else
+			status = render(r, &rep);
+		report__free(&rep);
+		r->done++;
+		if (end >= stop || (r->o.count && r->done >= r->o.count))
+			over = true;
+	}
+	sign_clear(r);
+	return status;
+}
+
+/* COMMAND's exit status; one that outlives a signal to us is told to end, as perf stat does. */
+static int command_status(struct run *r)
+{
+	if (r->sig && !r->ended) {
+		if (r->sig == SIGTERM)
+			kill(workload__pid(r->w), SIGTERM);
+		r->ended = workload__wait(r->w, 1000) == 1;
+	}
+	return r->ended ? workload__exit_status(r->w) : r->sig ? 128 + r->sig : 0;
+}
+
+static int start_command(struct run *r)
+{
+	char name[256];
+	int err = workload__start(r->w);
+
+	if (!err)
+		return 0;
+	escape__text(r->o.command[0], strlen(r->o.command[0]), name, sizeof(name));
+	fprintf(stderr, "utilbpf: cannot run %s: %s\n", name, strerror(-err));
+	return workload__exit_status(r->w);
+}
+
+static int run(struct run *r)
+{
+	char why[512] = "";
+	int status = 0, err = catch_signals(r);
+
+	if (err)
+		return failed("set up", "signals", err);
+	if (r->o.command && (err = workload__prepare(&r->w, r->o.command)))
+		return failed("fork for", "COMMAND", err);
+	r->ops = &engine_bpf;
+	err = r->ops->open(&r->e, &r->o, level_of(&r->o), r->w ? workload__pid(r->w) : 0, r->names,
+			   why, sizeof(why));
+	if (err) {
+		fprintf(stderr, "utilbpf: %s\n", why);
+		return 1;
+	}
+	r->begin = r->ops->start(r->e);
+	if (r->w)
+		status = start_command(r);
+	if (status)
+		return status;
+	status = run_windows(r);
+	return status || !r->w ? status : command_status(r);
+}
+
+static int version(void)
+{
+	printf("utilbpf %s\n", UTILBPF_VERSION);
+	engine_bpf__features(stdout);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct run r = { .sigfd = -1 };
+	int status = opts__parse(&r.o, argc, argv);
+
+	if (status)
+		return status;
+	if (r.o.action == ACTION_HELP) {
+		opts__help(stdout);
+	} else if (r.o.action == ACTION_VERSION) {
+		status = version();
+	} else if (r.o.action == ACTION_SCHEMA) {
+		status = out__json_schema(stdout) ? 1 : 0;
+	} else {
+		r.names = names__new(NULL);
+		status = r.names ? open_output(&r) : failed("start", "names", -ENOMEM);
+		if (!status)
+			status = run(&r);
+		if (r.ops)
+			r.ops->close(r.e);
+		workload__free(r.w);
+		names__free(r.names);
+	}
+	if (fflush(stdout) || (r.out.f && fflush(r.out.f))) {
+		if (!status)
+			status = failed("write to", "the output", -errno);
+	}
+	return status;
+}
