@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -45,7 +46,9 @@ struct run {
 /* One line: what failed, on what, why. Returns the exit status of a failure. */
 static int failed(const char *what, const char *on, int err)
 {
-	fprintf(stderr, "utilbpf: cannot %s %s: %s\n", what, on, strerror(-err));
+	fprintf(stderr, "utilbpf: cannot %s ", what);
+	esc__put(stderr, on);
+	fprintf(stderr, ": %s\n", strerror(-err));
 	return 1;
 }
 
@@ -217,13 +220,13 @@ static int command_status(struct run *r)
 
 static int start_command(struct run *r)
 {
-	char name[256];
 	int err = workload__start(r->w);
 
 	if (!err)
 		return 0;
-	escape__text(r->o.command[0], strlen(r->o.command[0]), name, sizeof(name));
-	fprintf(stderr, "utilbpf: cannot run %s: %s\n", name, strerror(-err));
+	fputs("utilbpf: cannot run ", stderr);
+	esc__put(stderr, r->o.command[0]);
+	fprintf(stderr, ": %s\n", strerror(-err));
 	return workload__exit_status(r->w);
 }
 
@@ -262,6 +265,7 @@ static int version(void)
 int main(int argc, char **argv)
 {
 	struct run r = { .sigfd = -1 };
+	struct utsname u;
 	int status = opts__parse(&r.o, argc, argv);
 
 	if (status)
@@ -273,7 +277,8 @@ int main(int argc, char **argv)
 	} else if (r.o.action == ACTION_SCHEMA) {
 		status = out__json_schema(stdout) ? 1 : 0;
 	} else {
-		r.names = names__new(NULL);
+		uname(&u);
+		r.names = names__new(u.machine);
 		status = r.names ? open_output(&r) : failed("start", "names", -ENOMEM);
 		if (!status)
 			status = run(&r);

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# make            build ./utilbpf
+# make run        install what is missing, build, run (ARGS="-d 10")
+# make check      install what is missing, build, run every test
+# make bench      the measurements that README quotes
+# make install    DESTDIR= PREFIX=
+# V=1 shows the commands.
+
+VERSION := 0.1.0
+PREFIX  ?= /usr/local
+CC      ?= gcc
+CLANG   ?= clang
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/local/sbin/bpftool) bpftool)
+STRIP   := $(firstword $(shell command -v llvm-strip 2>/dev/null) $(wildcard /usr/lib/llvm-*/bin/llvm-strip) llvm-strip)
+B       := .build
+
+ifeq ($(V),1)
+Q :=
+say = @:
+else
+Q := @
+say = @printf '  %-7s %s\n'
+endif
+MAKEFLAGS += --no-print-directory
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+# bpf(2)'s own target: any architecture's. v3 has 32-bit operations; v2 must go on working for old JITs.
+BPF_CPU ?= v3
+BPF_ARCH_INC := /usr/include/$(shell $(CC) -print-multiarch 2>/dev/null)
+BPF_CFLAGS := -O2 -g -target bpf -mcpu=$(BPF_CPU) -Wall -Wextra -Werror -Wno-unused-parameter \
+	-Ivmlinux -Ibpf -idirafter $(BPF_ARCH_INC)
+
+PKGS := libbpf libelf zlib jansson libseccomp
+LIBS  = $(shell pkg-config --libs $(PKGS))
+CFLAGS ?= -O2 -g
+ALL_CFLAGS = $(CFLAGS) -std=gnu11 -D_GNU_SOURCE -DUTILBPF_VERSION='"$(VERSION)"' -Wall -Wextra -Werror \
+	-Iuser -I$(B) $(shell pkg-config --cflags $(PKGS)) -MMD -MP $(SAN)
+
+SRCS := $(wildcard user/*.c)
+OBJS := $(SRCS:user/%.c=$(B)/%.o)
+
+.PHONY: all
+all: utilbpf
+
+utilbpf: $(OBJS)
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) $(SAN) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(B)/%.o: user/%.c | $(B)
+	$(say) CC $@
+	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+$(B)/engine_bpf.o: $(B)/utilbpf.skel.h
+
+$(B)/utilbpf.bpf.o: bpf/utilbpf.bpf.c | $(B)
+	$(say) BPF $@
+	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -MF $(B)/utilbpf.bpf.d -MT $@ -c -o $@ $<
+	$(Q)$(STRIP) -g $@
+
+$(B)/%.skel.h: $(B)/%.bpf.o
+	$(say) SKEL $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $(subst .,_,$*)_bpf >$@
+
+$(B):
+	$(Q)mkdir -p $@
+
+-include $(wildcard $(B)/*.d)
+
+# ---- what is needed to build, run and test: Debian and Ubuntu ----
+
+DEPS_BUILD := gcc make pkg-config clang llvm libbpf-dev libelf-dev zlib1g-dev libjansson-dev libseccomp-dev
+DEPS_TEST  := libcmocka-dev clang-format shellcheck strace python3 git libclang-rt-dev
+STAMP := $(B)/deps
+
+# Ubuntu has bpftool in a package named after the kernel's tools; llvm's sanitizer runtime is named by version.
+.PHONY: deps
+deps:
+	$(Q)tests/deps.sh $(DEPS_BUILD) $(DEPS_TEST)
+
+# As root it is quick when nothing is missing; as a user who has everything it is not needed.
+.PHONY: ensure
+ensure:
+	$(Q)if [ "$$(id -u)" = 0 ]; then tests/deps.sh $(DEPS_BUILD) $(DEPS_TEST); fi
+
+.PHONY: run
+run: ensure
+	$(Q)$(MAKE) utilbpf
+	$(Q)./utilbpf $(ARGS)
+
+.PHONY: check
+check: ensure
+	$(Q)$(MAKE) utilbpf
+	$(Q)tests/run.sh
+
+.PHONY: bench
+bench: utilbpf
+	$(Q)tests/bench/run.sh
+
+.PHONY: install
+install: utilbpf
+	install -D -m 755 utilbpf $(DESTDIR)$(PREFIX)/sbin/utilbpf
+
+.PHONY: clean
+clean:
+	rm -rf $(B) utilbpf
+
+include $(wildcard tests/*.mk)

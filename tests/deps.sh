@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Installs those of the named Debian or Ubuntu packages that are missing. Nothing missing: does
+# nothing and asks no server. Needs root otherwise.
+set -eu
+
+missing=
+need() {
+	dpkg-query -W -f '${Status}\n' "$1" 2>/dev/null | grep -q 'install ok installed'
+}
+
+for p in "$@"; do
+	case $p in
+	libclang-rt-dev) # named by version: the one that belongs to clang
+		v=$(clang -dumpversion 2>/dev/null | cut -d. -f1) || v=
+		p=libclang-rt-${v:-14}-dev
+		[ -n "$v" ] && [ "$v" -lt 14 ] && continue
+		;;
+	esac
+	need "$p" || missing="$missing $p"
+done
+# Debian packages bpftool by itself, Ubuntu in linux-tools-common.
+[ -x /usr/sbin/bpftool ] || command -v bpftool >/dev/null 2>&1 || missing="$missing bpftool"
+[ -z "$missing" ] && exit 0
+if ! command -v apt-get >/dev/null 2>&1; then
+	echo "deps: this is not Debian or Ubuntu; install the likes of:$missing" >&2
+	exit 1
+fi
+if [ "$(id -u)" != 0 ]; then
+	echo "deps: not root; run: sudo apt-get install$missing" >&2
+	exit 1
+fi
+export DEBIAN_FRONTEND=noninteractive
+echo "deps: installing$missing"
+apt-get update -qq
+case $missing in
+*' bpftool'*)
+	if [ -z "$(apt-cache policy bpftool | sed -n 's/.*Candidate: (none)/none/p')" ] &&
+		apt-cache show bpftool >/dev/null 2>&1; then
+		:
+	else
+		missing=$(echo "$missing" | sed 's/ bpftool/ linux-tools-common linux-tools-generic/')
+	fi
+	;;
+esac
+# shellcheck disable=SC2086 # a list
+apt-get install -y -qq --no-install-recommends $missing >/dev/null
