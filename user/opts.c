@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The command line: every option, its checks, its messages and the help text.
+ *
+ * It owns what the user may say and how a wrong word is answered: in one line, with the argument
+ * shown escaped, since an argument can hold what drives a terminal. It must not know of engines,
+ * nor act on what it parsed.
+ */
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opts.h"
+
+#define WRONG_USAGE 2
+
+#define NSEC_PER_SEC 1000000000ULL
+#define MIN_NS	     10000000ULL		   /* 10 ms */
+#define MAX_NS	     (315576000ULL * NSEC_PER_SEC) /* 10 years of 365.25 days */
+#define MAX_COUNT    UINT32_MAX
+#define MIN_MEM	     (1ULL << 20)
+#define DEFAULT_TOP  20
+
+/* What is shown of an argument: enough to know it again. */
+#define QUOTE_SHOWN 60
+#define QUOTE_LEN   (QUOTE_SHOWN * 4 + 8)
+#define Q(arg)	    quote((char[QUOTE_LEN]){0}, arg)
+
+enum {
+	OPT_ENGINE = 256,
+	OPT_MEM_LIMIT,
+	OPT_JSON_SCHEMA,
+	OPT_RECORD,
+	OPT_NO_KTHREADS,
+	OPT_LISTEN,
+};
+
+static const char short_options[] = "+:d:i:n:e:b:s:T:Ff:o:Vvhp:t:C:G:c:u:xr:";
+
+static const struct option long_options[] = {
+	{"duration", required_argument, NULL, 'd'},
+	{"interval", required_argument, NULL, 'i'},
+	{"count", required_argument, NULL, 'n'},
+	{"events", required_argument, NULL, 'e'},
+	{"by", required_argument, NULL, 'b'},
+	{"sort", required_argument, NULL, 's'},
+	{"top", required_argument, NULL, 'T'},
+	{"full", no_argument, NULL, 'F'},
+	{"format", required_argument, NULL, 'f'},
+	{"output", required_argument, NULL, 'o'},
+	{"engine", required_argument, NULL, OPT_ENGINE},
+	{"mem-limit", required_argument, NULL, OPT_MEM_LIMIT},
+	{"json-schema", no_argument, NULL, OPT_JSON_SCHEMA},
+	{"version", no_argument, NULL, 'V'},
+	{"verbose", no_argument, NULL, 'v'},
+	{"help", no_argument, NULL, 'h'},
+	{"pid", required_argument, NULL, 'p'},
+	{"tid", required_argument, NULL, 't'},
+	{"cpu", required_argument, NULL, 'C'},
+	{"cgroup", required_argument, NULL, 'G'},
+	{"comm", required_argument, NULL, 'c'},
+	{"uid", required_argument, NULL, 'u'},
+	{"exclude-self", no_argument, NULL, 'x'},
+	{"no-kthreads", no_argument, NULL, OPT_NO_KTHREADS},
+	{"read", required_argument, NULL, 'r'},
+	{"record", required_argument, NULL, OPT_RECORD},
+	{"listen", required_argument, NULL, OPT_LISTEN},
+	{NULL, 0, NULL, 0},
+};
+
+#define NO_SELECTION "every task is accounted: leave it out, and pick from the report"
+#define NO_RECORDING "only the live system is accounted: say how long with -d SEC"
+#define NO_DAEMON    "account for a while with -d SEC, or again and again with -i SEC"
+
+struct absent {
+	int val;
+	const char *instead;
+};
+
+/* Of CONTRACT section 3, what this version does not have. */
+static const struct absent absent_options[] = {
+	{'p', NO_SELECTION},	 {'t', NO_SELECTION},
+	{'C', NO_SELECTION},	 {'G', NO_SELECTION},
+	{'c', NO_SELECTION},	 {'u', NO_SELECTION},
+	{'x', NO_SELECTION},	 {OPT_NO_KTHREADS, NO_SELECTION},
+	{'r', NO_RECORDING},	 {OPT_RECORD, NO_RECORDING},
+	{OPT_LISTEN, NO_DAEMON}, {0, NULL},
+};
+
+static const char *const absent_commands[] = {"start", "report", "stop", "serve", NULL};
+
+/* 'arg', with everything but printable ASCII as \xNN, cut when it is long. */
+static const char *quote(char *buf, const char *arg)
+{
+	char *p = buf;
+	int shown = 0;
+
+	*p++ = '\'';
+	for (; *arg && shown < QUOTE_SHOWN; arg++, shown++) {
+		if (*arg >= ' ' && *arg <= '~' && *arg != '\\' && *arg != '\'')
+			*p++ = *arg;
+		else
+			p += sprintf(p, "\\x%02x", (unsigned char)*arg);
+	}
+	strcpy(p, *arg ? "...'" : "'");
+	return buf;
+}
+
+/* One line on stderr. The arguments must have gone through Q(). */
+__attribute__((format(printf, 1, 2))) static int wrong(const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("utilbpf: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputs(" (see utilbpf --help)\n", stderr);
+	return WRONG_USAGE;
+}
+
+/* "-d/--duration", "--engine". */
+static const char *option_name(int val)
+{
+	static char buf[40];
+	const char *name = NULL;
+
+	for (const struct option *o = long_options; o->name && !name; o++)
+		if (o->val == val)
+			name = o->name;
+	if (val < OPT_ENGINE)
+		snprintf(buf, sizeof(buf), "-%c/--%s", val, name ? name : "?");
+	else
+		snprintf(buf, sizeof(buf), "--%s", name ? name : "?");
+	return buf;
+}
+
+/*
+ * Decimal seconds as nanoseconds, with digits and one point only: strtod() would take nan, hex and
+ * the point of the locale. What is finer than a nanosecond is cut off.
+ */
+static bool parse_seconds(const char *s, uint64_t *ns)
+{
+	uint64_t sec = 0, frac = 0, unit = NSEC_PER_SEC / 10;
+	bool any = false;
+
+	for (; *s >= '0' && *s <= '9'; s++, any = true) {
+		sec = sec * 10 + (uint64_t)(*s - '0');
+		if (sec > MAX_NS / NSEC_PER_SEC)
+			return false;
+	}
+	if (*s == '.')
+		for (s++; *s >= '0' && *s <= '9'; s++, any = true, unit /= 10)
+			frac += (uint64_t)(*s - '0') * unit;
+	*ns = sec * NSEC_PER_SEC + frac;
+	return any && !*s && *ns >= MIN_NS && *ns <= MAX_NS;
+}
+
+/* Digits, then *end points at what follows. False: no digit, or more than max. */
+static bool parse_digits(const char *s, uint64_t max, uint64_t *v, const char **end)
+{
+	const char *p = s;
+
+	for (*v = 0; *p >= '0' && *p <= '9'; p++) {
+		uint64_t digit = (uint64_t)(*p - '0');
+
+		if (*v > (max - digit) / 10)
+			return false;
+		*v = *v * 10 + digit;
+	}
+	*end = p;
+	return p > s;
+}
+
+static bool parse_count(const char *s, uint64_t max, uint64_t *v)
+{
+	const char *end;
+
+	return parse_digits(s, max, v, &end) && !*end;
+}
+
+/* Bytes, or with K, M, G (either case) the power of 1024 that they stand for. */
+static bool parse_size(const char *s, uint64_t *bytes)
+{
+	static const char units[] = "KkMmGg";
+	unsigned int shift = 0;
+	const char *end, *unit;
+
+	if (!parse_digits(s, INT64_MAX, bytes, &end))
+		return false;
+	if (*end) {
+		unit = strchr(units, *end);
+		if (!unit || end[1])
+			return false;
+		shift = 10 * (unsigned int)((unit - units) / 2 + 1);
+	}
+	if (*bytes > (uint64_t)INT64_MAX >> shift)
+		return false;
+	*bytes <<= shift;
+	return *bytes >= MIN_MEM;
+}
+
+static int set_seconds(int val, const char *arg, uint64_t *ns)
+{
+	if (parse_seconds(arg, ns))
+		return 0;
+	return wrong("%s takes seconds from 0.01 to %llu, such as 5 or 0.5, not %s",
+		     option_name(val), MAX_NS / NSEC_PER_SEC, Q(arg));
+}
+
+/* Repeated -e add up. */
+static int set_events(struct opts *o, const char *arg)
+{
+	static const struct {
+		const char *name;
+		uint32_t bit;
+	} events[] = {
+		{"sched", EV_SCHED},	   {"syscalls", EV_SYSCALLS}, {"irqs", EV_IRQS},
+		{"softirqs", EV_SOFTIRQS}, {"hcalls", EV_HCALLS},     {"all", EV_ALL},
+	};
+	const size_t n = sizeof(events) / sizeof(*events);
+	const char *p = arg;
+	size_t len, i;
+
+	for (;; p += len + 1) {
+		len = strcspn(p, ",");
+		for (i = 0; i < n; i++)
+			if (strlen(events[i].name) == len && !memcmp(events[i].name, p, len))
+				break;
+		if (i == n)
+			return wrong("-e/--events takes a list of sched,syscalls,irqs,softirqs,"
+				     "hcalls,all, not %s",
+				     Q(arg));
+		o->events |= events[i].bit;
+		if (!p[len])
+			return 0;
+	}
+}
+
+static int set_by(struct opts *o, const char *arg)
+{
+	static const char *const levels[] = {[LEVEL_SYSTEM] = "system",
+					     [LEVEL_CPU] = "cpu",
+					     [LEVEL_GROUP] = "group",
+					     [LEVEL_PROCESS] = "process",
+					     [LEVEL_TASK] = "task"};
+
+	for (int i = LEVEL_SYSTEM; i <= LEVEL_TASK; i++) {
+		if (strcmp(levels[i], arg))
+			continue;
+		o->by = (enum report_level)i;
+		o->by_given = true;
+		return 0;
+	}
+	return wrong("-b/--by takes system, cpu, group, process or task, not %s", Q(arg));
+}
+
+static int set_format(struct opts *o, const char *arg)
+{
+	if (!strcmp(arg, "text"))
+		o->format = FORMAT_TEXT;
+	else if (!strcmp(arg, "json"))
+		o->format = FORMAT_JSON;
+	else if (!strcmp(arg, "csv"))
+		o->format = FORMAT_CSV;
+	else if (!strcmp(arg, "openmetrics"))
+		return wrong("-f openmetrics is not in this version: take text, json or csv");
+	else
+		return wrong("-f/--format takes text, json or csv, not %s", Q(arg));
+	return 0;
+}
+
+static int set_engine(struct opts *o, const char *arg)
+{
+	if (!strcmp(arg, "perf"))
+		return wrong("--engine perf is not in this version: take auto or bpf");
+	if (strcmp(arg, "auto") && strcmp(arg, "bpf"))
+		return wrong("--engine takes auto or bpf, not %s", Q(arg));
+	o->engine = arg;
+	return 0;
+}
+
+static int set_sort(struct opts *o, const char *arg)
+{
+	if (!out__sort_key_valid(arg))
+		return wrong("-s/--sort takes one of %s, not %s", out__sort_keys(), Q(arg));
+	o->sort = arg;
+	return 0;
+}
+
+static int set_number(struct opts *o, int val, const char *arg)
+{
+	uint64_t v;
+
+	switch (val) {
+	case 'n':
+		if (!parse_count(arg, MAX_COUNT, &o->count) || !o->count)
+			return wrong("-n/--count takes a whole number from 1 to %u, not %s",
+				     MAX_COUNT, Q(arg));
+		return 0;
+	case 'T':
+		if (!parse_count(arg, UINT32_MAX, &v))
+			return wrong("-T/--top takes a whole number from 0 (all) to %u, not %s",
+				     UINT32_MAX, Q(arg));
+		o->top = (unsigned int)v;
+		return 0;
+	default:
+		if (!parse_size(arg, &o->mem_limit))
+			return wrong("--mem-limit takes a size from 1M, such as 64M or 1G, not %s",
+				     Q(arg));
+		return 0;
+	}
+}
+
+static int set_output(struct opts *o, const char *arg)
+{
+	if (!*arg)
+		return wrong("-o/--output takes the name of a file, not an empty one");
+	o->output = arg;
+	return 0;
+}
+
+/* An option that getopt_long() did not take: `word` is what the user wrote. */
+static int bad_option(int c, const char *word)
+{
+	bool is_long = word && !strncmp(word, "--", 2);
+
+	if (c == ':')
+		return wrong("%s needs a value", option_name(optopt));
+	if (is_long && optopt)
+		return wrong("%s takes no value: leave out what follows the =",
+			     option_name(optopt));
+	if (is_long)
+		return wrong("%s is no option, or the beginning of several", Q(word));
+	return wrong("%s is no option", Q(((char[]){'-', (char)optopt, '\0'})));
+}
+
+static int set_option(struct opts *o, int val, const char *arg)
+{
+	switch (val) {
+	case 'd':
+		return set_seconds(val, arg, &o->duration_ns);
+	case 'i':
+		return set_seconds(val, arg, &o->interval_ns);
+	case 'n':
+	case 'T':
+	case OPT_MEM_LIMIT:
+		return set_number(o, val, arg);
+	case 'e':
+		return set_events(o, arg);
+	case 'b':
+		return set_by(o, arg);
+	case 's':
+		return set_sort(o, arg);
+	case 'F':
+		o->full = true;
+		return 0;
+	case 'f':
+		return set_format(o, arg);
+	case 'o':
+		return set_output(o, arg);
+	case OPT_ENGINE:
+		return set_engine(o, arg);
+	case OPT_JSON_SCHEMA:
+		o->action = ACTION_SCHEMA;
+		return 0;
+	case 'V':
+		o->action = ACTION_VERSION;
+		return 0;
+	case 'v':
+		o->verbose++;
+		return 0;
+	}
+	for (const struct absent *a = absent_options; a->val; a++)
+		if (a->val == val)
+			return wrong("%s is not in this version; %s", option_name(val), a->instead);
+	return wrong("%s is no option", option_name(val));
+}
+
+/* What is left after the options. dashes: a -- ended them. */
+static int take_command(struct opts *o, char **rest, bool dashes)
+{
+	if (dashes) {
+		if (!*rest || !**rest)
+			return wrong("no COMMAND after --: add one, such as -- sleep 1");
+		o->command = rest;
+		return 0;
+	}
+	if (!*rest)
+		return 0;
+	for (int i = 0; absent_commands[i]; i++)
+		if (!strcmp(absent_commands[i], *rest))
+			return wrong("%s is not in this version; " NO_DAEMON, *rest);
+	return wrong("%s is no option: put -- before the command, as in utilbpf -- COMMAND",
+		     Q(*rest));
+}
+
+int opts__parse(struct opts *o, int argc, char **argv)
+{
+	bool dashes = false;
+	int c, before, rc;
+
+	*o = (struct opts){.by = LEVEL_PROCESS, .top = DEFAULT_TOP, .engine = "auto"};
+	if (argc < 1) /* even the program's own name may be missing */
+		goto done;
+	optind = 0; /* the GNU way to begin afresh: this may be a second call */
+	opterr = 0;
+	for (;;) {
+		before = optind ? optind : 1;
+		c = getopt_long(argc, argv, short_options, long_options, NULL);
+		if (c == -1)
+			break;
+		if (c == 'h') { /* asked for help: whatever else is wrong can wait */
+			o->action = ACTION_HELP;
+			return 0;
+		}
+		rc = c == '?' || c == ':' ? bad_option(c, before < argc ? argv[before] : NULL)
+					  : set_option(o, c, optarg);
+		if (rc)
+			return rc;
+	}
+	/* A -- that was the value of an option ends nothing: look where getopt stood. */
+	dashes = optind == before + 1 && !strcmp(argv[before], "--");
+	if (o->action != ACTION_RUN)
+		goto done;
+	rc = take_command(o, argv + optind, dashes);
+	if (rc)
+		return rc;
+	if (o->count && !o->interval_ns)
+		return wrong("-n needs -i: say how long each report is, as in -i 5 -n 12");
+done:
+	o->events = o->events ? o->events | EV_SCHED : EV_ALL;
+	return 0;
+}
+
+void opts__help(FILE *f)
+{
+	fputs("Usage: utilbpf [OPTIONS] [-- COMMAND [ARG...]]\n"
+	      "\n"
+	      "Tells where CPU time goes, to the nanosecond: user, system calls, interrupts,\n"
+	      "softirqs, hypervisor calls, and why tasks did not run. Without COMMAND it\n"
+	      "accounts the live system, with one it reports when COMMAND ends.\n"
+	      "\n"
+	      "When:\n"
+	      "  -d, --duration SEC   stop after SEC seconds (0.5 is fine); without it, at ^C\n"
+	      "                       or when COMMAND ends\n"
+	      "  -i, --interval SEC   a report every SEC seconds\n"
+	      "  -n, --count N        with -i: N reports\n"
+	      "What:\n"
+	      "  -e, --events LIST    of sched,syscalls,irqs,softirqs,hcalls,all\n"
+	      "                       (default all; sched is always on)\n"
+	      "      --engine NAME    auto or bpf (default auto)\n"
+	      "      --mem-limit SIZE memory for the tables in the kernel, from 1M, as in 64M\n"
+	      "Report:\n"
+	      "  -b, --by LEVEL       what the main table lists: system, cpu, group, process\n"
+	      "                       (default) or task\n"
+	      "  -s, --sort KEY       sort by this column (default: on-CPU time):\n"
+	      "                       ",
+	      f);
+	/* The keys are the column table's own; a line of its own takes what comes. */
+	fprintf(f, "%s\n", out__sort_keys());
+	fputs("  -T, --top N          rows of a table (default 20; 0 lists all)\n"
+	      "  -F, --full           every process, its tasks, their CPUs and their calls\n"
+	      "  -f, --format FORMAT  text (default), json (one object a line) or csv\n"
+	      "  -o, --output FILE    write reports to FILE, not to stdout (with COMMAND:\n"
+	      "                       stderr)\n"
+	      "Other:\n"
+	      "      --json-schema    print the JSON Schema of -f json\n"
+	      "  -v, --verbose        say more on stderr; twice for still more\n"
+	      "  -V, --version        print version, engines and kernel features\n"
+	      "  -h, --help           print this\n"
+	      "\n"
+	      "Exit status: 0 fine; 1 failed; 2 wrong usage; with COMMAND, its own (128+N when\n"
+	      "signal N ended it, 127 when it was not found, 126 when it could not be run).\n"
+	      "\n"
+	      "Examples:\n"
+	      "  utilbpf -d 10                one report after 10 seconds\n"
+	      "  utilbpf -i 5 -n 12 -f json   a minute in 12 lines of JSON\n"
+	      "  utilbpf -F -- make -j4       everything about one build\n",
+	      f);
+}
