@@ -38,8 +38,15 @@
 #define __always_inline inline __attribute__((always_inline))
 #endif
 #define acct_inline static __always_inline __attribute__((unused))
-/* Cold paths stay functions of their own: the verifier walks them once per call, the hot path stays small. */
+/*
+ * Cold paths are functions of their own, in BPF global ones: the verifier walks those once, knowing
+ * nothing of their callers (hence the NULL checks), and the hot paths stay small.
+ */
+#ifdef __bpf__
+#define acct_cold __attribute__((noinline))
+#else
 #define acct_cold static __attribute__((noinline, unused))
+#endif
 #define acct_unlikely(x) __builtin_expect(!!(x), 0)
 /* Orders this CPU's accesses against an interrupt on the same CPU: the compiler must keep the order. */
 #define acct_barrier() __asm__ volatile("" ::: "memory")

@@ -137,7 +137,7 @@ static __always_inline __u32 chunk_take(struct acct_chunk *chunk, void *free)
 	return i;
 }
 
-static __noinline __u32 call_make(struct acct_cpu *c, struct acct_task *t, __u32 key)
+__noinline __u32 call_make(struct acct_cpu *c, struct acct_task *t, __u32 key)
 {
 	struct acct_index_key k;
 	struct acct_call *call;

@@ -130,10 +130,8 @@ static __always_inline void link_publish(struct acct_link *l, __u32 slot)
  * A task that no event or seeding has told of (a kernel may hide some from the iterator): nobody saw it run, so it
  * has been sleeping in this window, and its mode is unknown.
  */
-static __noinline void unknown_state(struct acct_state *st, __u64 born, const struct acct_now *n)
+static __always_inline void unknown_state(struct acct_state *st, __u64 born, const struct acct_now *n)
 {
-	if (!st || !n)
-		return;
 	st->since = acct_before(born, n->start) ? n->start : born;
 	st->cls = AC_SLEEP;
 	st->mode = AC_BUSY;
@@ -173,7 +171,7 @@ static __noinline int link_unknown(struct task_struct *p, struct acct_cpu *c,
 }
 
 /* A surplus task comes onto the CPU: its state is put into the CPU's surplus record. */
-static __noinline int surplus_arrive(struct acct_task *t, struct acct_link *l, struct acct_cpu *c,
+__noinline int surplus_arrive(struct acct_task *t, struct acct_link *l, struct acct_cpu *c,
 				     const struct acct_now *n)
 {
 	if (!t || !c || !n)
@@ -252,7 +250,7 @@ static __always_inline void seat(struct acct_cpu *c, struct task_struct *p, __u3
  * t arrives on a CPU, but the chain has it running on another still: its switch out there was missed. The time since
  * is off-CPU time of t, and nobody's on that CPU: busy time of its surplus task until the next event there tells.
  */
-static __noinline int evict(struct acct_task *t, __u32 slot)
+__noinline int evict(struct acct_task *t, __u32 slot)
 {
 	struct acct_cpu *c = t ? cpu_get(t->cpu) : NULL;
 	struct acct_task *other;
