@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The command line: what is taken, what is refused, and that a refusal is one clean line.
+ *
+ * The sort keys are a stub: which columns there are is the renderers' business.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../../user/opts.h"
+
+#define MAX_ARGS 16
+
+static char message[4096]; /* what the last parse said on stderr */
+static char *args[MAX_ARGS + 1];
+
+bool out__sort_key_valid(const char *key)
+{
+	return !strcmp(key, "user") || !strcmp(key, "pid");
+}
+
+const char *out__sort_keys(void)
+{
+	return "user,pid";
+}
+
+/* Calls opts__parse() with stderr caught in message. */
+static int parse_argv(struct opts *o, int argc, char **argv)
+{
+	FILE *f = tmpfile();
+	int saved = dup(STDERR_FILENO), rc;
+	size_t n;
+
+	assert_non_null(f);
+	assert_true(saved >= 0);
+	fflush(stderr);
+	assert_true(dup2(fileno(f), STDERR_FILENO) >= 0);
+	rc = opts__parse(o, argc, argv);
+	fflush(stderr);
+	assert_true(dup2(saved, STDERR_FILENO) >= 0);
+	close(saved);
+	rewind(f);
+	n = fread(message, 1, sizeof(message) - 1, f);
+	message[n] = '\0';
+	fclose(f);
+	return rc;
+}
+
+/* line: arguments, cut at blanks. They live until the next call. */
+static int parse(struct opts *o, const char *line)
+{
+	static char buf[1024];
+	char *save = NULL;
+	int argc = 0;
+
+	snprintf(buf, sizeof(buf), "utilbpf %s", line);
+	for (char *word = strtok_r(buf, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+		assert_true(argc < MAX_ARGS);
+		args[argc++] = word;
+	}
+	args[argc] = NULL;
+	return parse_argv(o, argc, args);
+}
+
+static void good(struct opts *o, const char *line)
+{
+	int rc = parse(o, line);
+
+	if (rc || message[0])
+		fail_msg("'%s' gave %d: %s", line, rc, message);
+}
+
+/* Wrong usage: 2, one line of printable ASCII that points to the help and holds `says`. */
+static void check_message(const char *line, int rc, const char *says)
+{
+	size_t len = strlen(message);
+
+	if (rc != 2 || strncmp(message, "utilbpf: ", 9) || !strstr(message, says) ||
+	    !strstr(message, "see utilbpf --help"))
+		fail_msg("'%s' gave %d: %s", line, rc, message);
+	assert_ptr_equal(strchr(message, '\n'), message + len - 1);
+	for (size_t i = 0; i + 1 < len; i++)
+		assert_in_range((unsigned char)message[i], ' ', '~');
+}
+
+static void bad(const char *line, const char *says)
+{
+	struct opts o;
+
+	check_message(line, parse(&o, line), says);
+}
+
+static void test_defaults(void **state)
+{
+	struct opts o;
+
+	(void)state;
+	memset(&o, 0xff, sizeof(o));
+	good(&o, "");
+	assert_int_equal(o.action, ACTION_RUN);
+	assert_int_equal(o.duration_ns, 0);
+	assert_int_equal(o.interval_ns, 0);
+	assert_int_equal(o.count, 0);
+	assert_int_equal(o.events, EV_ALL);
+	assert_false(o.by_given);
+	assert_int_equal(o.by, LEVEL_PROCESS);
+	assert_null(o.sort);
+	assert_int_equal(o.top, 20);
+	assert_false(o.full);
+	assert_int_equal(o.format, FORMAT_TEXT);
+	assert_null(o.output);
+	assert_string_equal(o.engine, "auto");
+	assert_int_equal(o.mem_limit, 0);
+	assert_int_equal(o.verbose, 0);
+	assert_null(o.command);
+}
+
+static void test_no_argv(void **state)
+{
+	char *none[] = {NULL};
+	struct opts o;
+
+	(void)state;
+	assert_int_equal(parse_argv(&o, 0, none), 0);
+	assert_int_equal(o.events, EV_ALL);
+}
+
+static void test_times(void **state)
+{
+	static const struct {
+		const char *arg;
+		uint64_t ns;
+	} expect[] = {
+		{"10", 10000000000ULL},
+		{"0.01", 10000000ULL},
+		{".5", 500000000ULL},
+		{"5.", 5000000000ULL},
+		{"0010", 10000000000ULL},
+		{"1.000000001", 1000000001ULL},
+		{"1.0000000019999", 1000000001ULL},
+		{"315576000", 315576000000000000ULL},
+		{"315360000.25", 315360000250000000ULL},
+	};
+	char line[64];
+	struct opts o;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(expect) / sizeof(*expect); i++) {
+		snprintf(line, sizeof(line), "-d %s", expect[i].arg);
+		good(&o, line);
+		assert_int_equal(o.duration_ns, expect[i].ns);
+		snprintf(line, sizeof(line), "--interval=%s", expect[i].arg);
+		good(&o, line);
+		assert_int_equal(o.interval_ns, expect[i].ns);
+		assert_int_equal(o.duration_ns, 0);
+	}
+	good(&o, "-d 5 -i 1");
+	assert_int_equal(o.duration_ns, 5000000000ULL);
+	good(&o, "-d 5 -d 6");
+	assert_int_equal(o.duration_ns, 6000000000ULL);
+}
+
+static void test_bad_times(void **state)
+{
+	static const char *const wrong[] = {
+		"0",
+		"0.009",
+		"0.00999999999",
+		"-1",
+		"-0.5",
+		"+5",
+		"nan",
+		"inf",
+		"infinity",
+		"0x10",
+		"1e3",
+		"5s",
+		"1.2.3",
+		".",
+		"5,5",
+		"315576001",
+		"315576000.1",
+		"1e400",
+		"abc",
+		"10abc",
+		"18446744073709551617",
+		"99999999999999999999999999",
+		"-i",
+	};
+	char *empty[] = {"utilbpf", "-d", "", NULL}, *blank[] = {"utilbpf", "-i", " 5", NULL};
+	char line[128];
+	struct opts o;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		snprintf(line, sizeof(line), "-d %s", wrong[i]);
+		bad(line, "-d/--duration takes seconds from 0.01 to 315576000");
+		assert_non_null(strstr(message, wrong[i]));
+		snprintf(line, sizeof(line), "--interval %s", wrong[i]);
+		bad(line, "-i/--interval takes seconds");
+	}
+	check_message("-d ''", parse_argv(&o, 3, empty), "not ''");
+	check_message("-i ' 5'", parse_argv(&o, 3, blank), "not ' 5'");
+}
+
+static void test_numbers(void **state)
+{
+	struct opts o;
+
+	(void)state;
+	good(&o, "-i 1 -n 12 -T 0");
+	assert_int_equal(o.count, 12);
+	assert_int_equal(o.top, 0);
+	good(&o, "-n 4294967295 -i 1 --top=4294967295");
+	assert_int_equal(o.count, UINT32_MAX);
+	assert_int_equal(o.top, UINT32_MAX);
+	bad("-i 1 -n 0", "-n/--count takes");
+	bad("-i 1 -n -1", "-n/--count takes");
+	bad("-i 1 -n 1.5", "-n/--count takes");
+	bad("-i 1 -n 0x1", "-n/--count takes");
+	bad("-i 1 -n 4294967296", "-n/--count takes");
+	bad("-i 1 -n 18446744073709551617", "-n/--count takes");
+	bad("-T -1", "-T/--top takes");
+	bad("-T all", "-T/--top takes");
+	bad("-T 4294967296", "-T/--top takes");
+	bad("-n 5", "-n needs -i");
+	bad("-n 5 -d 10", "-n needs -i");
+}
+
+static void test_sizes(void **state)
+{
+	struct opts o;
+
+	(void)state;
+	good(&o, "--mem-limit 1M");
+	assert_int_equal(o.mem_limit, 1 << 20);
+	good(&o, "--mem-limit 1048576");
+	assert_int_equal(o.mem_limit, 1 << 20);
+	good(&o, "--mem-limit=1024k");
+	assert_int_equal(o.mem_limit, 1 << 20);
+	good(&o, "--mem-limit 2G");
+	assert_int_equal(o.mem_limit, 2ULL << 30);
+	good(&o, "--mem-limit 8589934591g");
+	assert_int_equal(o.mem_limit, 8589934591ULL << 30);
+	bad("--mem-limit 1048575", "--mem-limit takes a size from 1M");
+	bad("--mem-limit 1023K", "--mem-limit takes");
+	bad("--mem-limit 0", "--mem-limit takes");
+	bad("--mem-limit M", "--mem-limit takes");
+	bad("--mem-limit 1MB", "--mem-limit takes");
+	bad("--mem-limit 1.5G", "--mem-limit takes");
+	bad("--mem-limit -1G", "--mem-limit takes");
+	bad("--mem-limit 1T", "--mem-limit takes");
+	bad("--mem-limit 0x100000", "--mem-limit takes");
+	bad("--mem-limit 8589934592G", "--mem-limit takes");
+	bad("--mem-limit 17179869185G", "--mem-limit takes");
+	bad("--mem-limit 99999999999999999999", "--mem-limit takes");
+}
+
+static void test_events(void **state)
+{
+	struct opts o;
+
+	(void)state;
+	good(&o, "-e sched");
+	assert_int_equal(o.events, EV_SCHED);
+	good(&o, "-e syscalls,irqs");
+	assert_int_equal(o.events, EV_SCHED | EV_SYSCALLS | EV_IRQS);
+	good(&o, "--events softirqs -e hcalls");
+	assert_int_equal(o.events, EV_SCHED | EV_SOFTIRQS | EV_HCALLS);
+	good(&o, "-e all");
+	assert_int_equal(o.events, EV_ALL);
+	bad("-e disk", "-e/--events takes a list of sched,");
+	bad("-e sched,", "-e/--events takes");
+	bad("-e ,sched", "-e/--events takes");
+	bad("-e sched,,irqs", "-e/--events takes");
+	bad("-e sysc", "-e/--events takes");
+	bad("-e syscallsx", "-e/--events takes");
+	bad("-e SCHED", "-e/--events takes");
+}
+
+static void test_report(void **state)
+{
+	static const char *const levels[] = {"system", "cpu", "group", "process", "task"};
+	char line[64];
+	struct opts o;
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		snprintf(line, sizeof(line), "-b %s", levels[i]);
+		good(&o, line);
+		assert_int_equal(o.by, i);
+		assert_true(o.by_given);
+	}
+	bad("--by thread", "-b/--by takes system, cpu, group, process or task, not 'thread'");
+	good(&o, "-s user");
+	assert_string_equal(o.sort, "user");
+	bad("-s colour", "-s/--sort takes one of user,pid, not 'colour'");
+	good(&o, "-Ff csv");
+	assert_true(o.full);
+	assert_int_equal(o.format, FORMAT_CSV);
+	good(&o, "--format json --full -o out.json");
+	assert_int_equal(o.format, FORMAT_JSON);
+	assert_string_equal(o.output, "out.json");
+	good(&o, "-f text -o -");
+	assert_int_equal(o.format, FORMAT_TEXT);
+	assert_string_equal(o.output, "-");
+	bad("-f xml", "-f/--format takes text, json or csv, not 'xml'");
+	bad("--output=", "-o/--output takes the name of a file");
+}
+
+static void test_actions(void **state)
+{
+	struct opts o;
+
+	(void)state;
+	good(&o, "-h");
+	assert_int_equal(o.action, ACTION_HELP);
+	good(&o, "--help --bogus");
+	assert_int_equal(o.action, ACTION_HELP);
+	good(&o, "-V");
+	assert_int_equal(o.action, ACTION_VERSION);
+	assert_int_equal(o.events, EV_ALL);
+	good(&o, "-Vvv");
+	assert_int_equal(o.action, ACTION_VERSION);
+	assert_int_equal(o.verbose, 2);
+	good(&o, "--json-schema");
+	assert_int_equal(o.action, ACTION_SCHEMA);
+	good(&o, "-v --verbose");
+	assert_int_equal(o.verbose, 2);
+	good(&o, "--engine bpf");
+	assert_string_equal(o.engine, "bpf");
+	good(&o, "--engine=auto");
+	assert_string_equal(o.engine, "auto");
+	bad("--engine ftrace", "--engine takes auto or bpf, not 'ftrace'");
+}
+
+static void test_command(void **state)
+{
+	struct opts o;
+
+	(void)state;
+	good(&o, "-d 5 -- sleep -d 1");
+	assert_int_equal(o.duration_ns, 5000000000ULL);
+	assert_ptr_equal(o.command, args + 4);
+	assert_string_equal(o.command[0], "sleep");
+	assert_string_equal(o.command[1], "-d");
+	assert_string_equal(o.command[2], "1");
+	assert_null(o.command[3]);
+	good(&o, "-v -- -x");
+	assert_string_equal(o.command[0], "-x");
+	good(&o, "-- --");
+	assert_string_equal(o.command[0], "--");
+	bad("--", "no COMMAND after --");
+	bad("-d 1 --", "no COMMAND after --");
+	bad("sleep 1", "put -- before the command");
+	bad("-d 1 sleep 1", "'sleep' is no option: put --");
+	bad("- 1", "put -- before the command");
+	/* a -- that is a value does not end the options */
+	bad("-o -- sleep 1", "put -- before the command");
+	good(&o, "-o -- -- sleep 1");
+	assert_string_equal(o.output, "--");
+	assert_string_equal(o.command[0], "sleep");
+	good(&o, "-vFo -- -d 1");
+	assert_string_equal(o.output, "--");
+	assert_null(o.command);
+}
+
+static void test_empty_command(void **state)
+{
+	char *argv[] = {"utilbpf", "--", "", NULL}, *bare[] = {"utilbpf", "", NULL};
+	struct opts o;
+
+	(void)state;
+	check_message("-- ''", parse_argv(&o, 3, argv), "no COMMAND after --");
+	check_message("''", parse_argv(&o, 2, bare), "'' is no option");
+}
+
+static void test_absent(void **state)
+{
+	static const char *const lines[] = {
+		"-p 1",
+		"-t 1",
+		"-C 0",
+		"-G /x",
+		"-c bash",
+		"-u root",
+		"-x",
+		"-r f",
+		"--pid 1",
+		"--cgroup=/x",
+		"--comm bash",
+		"--uid 0",
+		"--read -",
+		"--exclude-self",
+		"--no-kthreads",
+		"--record f",
+		"start",
+		"report",
+		"stop",
+		"serve --listen x",
+		"--listen a:1",
+		"--engine perf",
+		"-f openmetrics",
+		"-vx",
+		"-d 1 stop",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		bad(lines[i], "not in this version");
+	bad("--record f", "--record is not in this version");
+	bad("-p 1", "-p/--pid is not in this version");
+}
+
+static void test_bad_options(void **state)
+{
+	(void)state;
+	bad("-z", "'-z' is no option");
+	bad("-vzF", "'-z' is no option");
+	bad("-:", "'-:' is no option");
+	bad("--bogus", "'--bogus' is no option");
+	bad("--bogus=5", "'--bogus=5' is no option");
+	bad("--co", "'--co' is no option, or the beginning of several");
+	bad("--full=3", "-F/--full takes no value");
+	bad("--json-schema=3", "--json-schema takes no value");
+	bad("-d", "-d/--duration needs a value");
+	bad("--duration", "-d/--duration needs a value");
+	bad("--mem-limit", "--mem-limit needs a value");
+	bad("-vd", "-d/--duration needs a value");
+}
+
+/* Arguments that would drive a terminal, or fake a second line, or flood it. */
+static void test_escapes(void **state)
+{
+	char *argv[] = {"utilbpf", "-f", "\033[31m\r\n\x9b\xc2\x9b%s%n\\'", NULL};
+	char *unit[] = {"utilbpf", "-\033", NULL}, *word[] = {"utilbpf", "\033]0;x\a", NULL};
+	char *longopt[] = {"utilbpf", "--\033c", NULL}, *longarg[] = {"utilbpf", NULL, NULL};
+	char flood[5000];
+	struct opts o;
+
+	(void)state;
+	check_message("escapes", parse_argv(&o, 3, argv),
+		      "'\\x1b[31m\\x0d\\x0a\\x9b\\xc2\\x9b%s%n\\x5c\\x27'");
+	check_message("short", parse_argv(&o, 2, unit), "'-\\x1b' is no option");
+	check_message("word", parse_argv(&o, 2, word), "'\\x1b]0;x\\x07'");
+	check_message("long", parse_argv(&o, 2, longopt), "'--\\x1bc'");
+	memset(flood, '\001', sizeof(flood) - 1);
+	flood[sizeof(flood) - 1] = '\0';
+	longarg[1] = flood;
+	check_message("flood", parse_argv(&o, 2, longarg), "\\x01...'");
+	assert_true(strlen(message) < 400);
+}
+
+static void test_help(void **state)
+{
+	static const char *const holds[] = {
+		"--duration", "--interval", "--count", "--events", "--engine",	    "--mem-limit",
+		"--by",	      "--sort",	    "--top",   "--full",   "--format",	    "--output",
+		"--verbose",  "--version",  "--help",  "user,pid", "--json-schema", "-- COMMAND"};
+	char *text = NULL, *save = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	(void)state;
+	assert_non_null(f);
+	opts__help(f);
+	assert_int_equal(fclose(f), 0);
+	for (size_t i = 0; i < sizeof(holds) / sizeof(*holds); i++)
+		assert_non_null(strstr(text, holds[i]));
+	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		assert_true(strlen(line) <= 80);
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults),      cmocka_unit_test(test_no_argv),
+		cmocka_unit_test(test_times),	      cmocka_unit_test(test_bad_times),
+		cmocka_unit_test(test_numbers),	      cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_events),	      cmocka_unit_test(test_report),
+		cmocka_unit_test(test_actions),	      cmocka_unit_test(test_command),
+		cmocka_unit_test(test_empty_command), cmocka_unit_test(test_absent),
+		cmocka_unit_test(test_bad_options),   cmocka_unit_test(test_escapes),
+		cmocka_unit_test(test_help),
+	};
+
+	return cmocka_run_group_tests_name("opts", tests, NULL, NULL);
+}
