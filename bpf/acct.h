@@ -65,15 +65,17 @@ acct_inline int acct_before(__u64 a, __u64 b)
 }
 
 /*
- * Fills n for an event at `now`. The reader publishes a boundary a little ahead, so `now` decides
- * the side, not the moment at which a store became visible. Returns 0 when accounting is off.
+ * acct_epoch: the last published window, 0 when accounting is off. acct_time fills n for an event
+ * at `now` that has read it: the reader publishes a boundary a little ahead, so `now` decides the
+ * side, not the moment at which a store became visible.
  */
-acct_inline int acct_time(struct acct_now *n, const struct acct_ctl *ctl, __u64 now)
+acct_inline __u32 acct_epoch(const struct acct_ctl *ctl)
 {
-	__u32 e = *(const volatile __u32 *)&ctl->epoch;
+	return *(const volatile __u32 *)&ctl->epoch;
+}
 
-	if (!e)
-		return 0;
+acct_inline void acct_time(struct acct_now *n, const struct acct_ctl *ctl, __u32 e, __u64 now)
+{
 	n->now = now;
 	n->start = *(const volatile __u64 *)&ctl->start[e & 3];
 	if (acct_before(now, n->start)) {
@@ -81,7 +83,6 @@ acct_inline int acct_time(struct acct_now *n, const struct acct_ctl *ctl, __u64 
 		n->start = *(const volatile __u64 *)&ctl->start[e & 3];
 	}
 	n->epoch = e;
-	return 1;
 }
 
 /* The start of the window before n's; only rolling asks for it. */
@@ -321,10 +322,7 @@ acct_inline void acct_call_end(struct acct_cpu *c, struct acct_task *t, const st
 		return;
 	b = acct_call_bank(call, tag);
 	if (acct_unlikely(st->flags & AS_NOBEGIN)) {
-		/* Earlier windows have shown their part as pending already. */
-		__u64 from = acct_before(st->begin, n->start) ? n->start : st->begin;
-
-		b->pending += n->now - from;
+		b->pending += n->now - st->begin;
 	} else {
 		acct_call_count(b, n->now - st->begin, error);
 	}
@@ -434,6 +432,8 @@ acct_cold int acct_roll(struct acct_task *t, struct acct_cpu *c, const struct ac
 	b->open_flags = t->st.flags;
 	b->open_begin = t->st.begin;
 	b->end_cls = t->st.cls;
+	if (t->st.flags & AS_NOBEGIN) /* this window has shown its part as pending */
+		t->st.begin = n->start;
 	acct_bank_clear(&t->bank[n->epoch & 1], t->cpu);
 	t->tag = (t->tag & ~0xffffffffULL) | n->epoch;
 	acct_barrier();
@@ -468,21 +468,47 @@ acct_inline void acct_resolve(struct acct_task *t, struct acct_bank *b, __u8 cls
 
 /* ---- system calls: t is on the CPU of c ---- */
 
+/* An edge that finds t in another class than `expect`, or interrupts to be taken out: charge, then resolve. */
+acct_cold int acct_charge_cold(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n,
+			       __u32 expect)
+{
+	if (!t || !c || !n)
+		return 0;
+	acct_resolve(t, acct_charge(t, c, n), expect == AC_USER ? AC_USER : AC_SYS);
+	return 0;
+}
+
+/* Charges a running task that is in `expect`, as good as always; the same sums as acct_charge(). */
+acct_inline void acct_charge_hot(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n,
+				 struct acct_bank *b, __u32 expect)
+{
+	__u64 d = n->now - t->st.since;
+
+	if (t->st.cls == expect && (__s64)d > 0 && c->irq_events == c->irq_seen) {
+		t->st.since = n->now;
+		b->s.ns[expect] += d;
+	} else {
+		acct_charge_cold(t, c, n, expect);
+	}
+}
+
 acct_inline void acct_sys_enter(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n,
 				__u32 key)
 {
 	struct acct_state *st = &t->st;
-	struct acct_bank *b = acct_charge(t, c, n);
+	__u8 flags;
 
-	c->events++;
-	acct_resolve(t, b, AC_USER);
-	if (acct_unlikely(st->flags & AS_CALL)) { /* its exit was lost: it cannot be timed */
-		c->unmatched++;
+	acct_charge_hot(t, c, n, &t->bank[t->tag & 1], AC_USER);
+	flags = st->flags;
+	if (acct_unlikely(flags & (AS_CALL | AS_NOBEGIN | AS_SPLIT))) {
+		if (flags & AS_CALL) /* its exit was lost: it cannot be timed */
+			c->unmatched++;
 		acct_split_clear(st);
+		flags &= ~(AS_NOBEGIN | AS_SPLIT);
 	}
-	st->mode = AC_SYS;
 	st->cls = AC_SYS;
-	st->flags = (st->flags & ~AS_NOBEGIN) | AS_CALL;
+	st->mode = AC_SYS;
+	st->flags = flags | AS_CALL;
 	st->key = key;
 	st->begin = n->now;
 }
@@ -492,16 +518,14 @@ acct_inline void acct_sys_exit(struct acct_task *t, struct acct_cpu *c, const st
 			       int error)
 {
 	struct acct_state *st = &t->st;
-	struct acct_bank *b = acct_charge(t, c, n);
 
-	c->events++;
-	acct_resolve(t, b, AC_SYS);
+	acct_charge_hot(t, c, n, &t->bank[t->tag & 1], AC_SYS);
 	if (st->flags & AS_CALL)
 		acct_call_end(c, t, n, error);
 	else
 		c->unmatched++; /* a seccomp filter's refusal, or a begin that was not seen */
-	st->mode = AC_USER;
 	st->cls = AC_USER;
+	st->mode = AC_USER;
 	st->flags &= ~(AS_CALL | AS_NOBEGIN);
 }
 

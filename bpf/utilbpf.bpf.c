@@ -30,12 +30,16 @@ char LICENSE[] SEC("license") = "GPL";
 /* The time of the event and the record of the CPU that it happens on. False: nothing to do. */
 static __always_inline bool event(struct acct_now *n, struct acct_cpu **c)
 {
-	/* Off is off before the clock is read. */
-	if (!*(volatile __u32 *)&ctl.epoch)
+	__u32 e = acct_epoch(&ctl);
+
+	if (!e) /* off is off before the clock is read */
 		return false;
 	n->cpu = bpf_get_smp_processor_id();
 	*c = cpu_get(n->cpu);
-	return *c && acct_time(n, &ctl, bpf_ktime_get_ns());
+	if (!*c)
+		return false;
+	acct_time(n, &ctl, e, bpf_ktime_get_ns());
+	return true;
 }
 
 static __always_inline void roll(struct acct_task *t, struct acct_cpu *c, struct acct_now *n)
@@ -557,11 +561,31 @@ PROGRAM(task_rename)
 
 /* ---- system calls ---- */
 
-/* The record of the current task. NULL: the chain of switches has not told it yet. */
-static __always_inline struct acct_task *task_current(struct task_struct *p, struct acct_cpu *c,
-						      struct acct_now *n)
+/*
+ * The time and records of a system call's event: event() and task_now() with fewer steps. A record that is in the last
+ * published window already has had an event past its start, so this one is too. NULL: accounting is off, or the chain
+ * of switches has not told who runs here.
+ */
+static __always_inline struct acct_task *call_event(struct acct_now *n, struct acct_cpu **cpu,
+						    struct task_struct *p)
 {
-	return c->task == (__u64)p ? task_now(c->slot, c, n) : NULL;
+	__u32 e = acct_epoch(&ctl);
+	struct acct_task *t;
+	struct acct_cpu *c;
+
+	if (!e)
+		return NULL;
+	n->cpu = bpf_get_smp_processor_id();
+	*cpu = c = cpu_get(n->cpu);
+	if (!c || c->task != (__u64)p)
+		return NULL;
+	n->now = bpf_ktime_get_ns();
+	t = task_at(c->slot);
+	if (t && acct_unlikely((__u32)t->tag != e)) {
+		acct_time(n, &ctl, e, n->now);
+		roll(t, c, n);
+	}
+	return t;
 }
 
 static __always_inline struct task_struct *current_task(const bool btf)
@@ -577,9 +601,7 @@ static __always_inline int on_sys_enter(__u64 *ctx, const bool btf)
 	struct acct_now n;
 	struct acct_cpu *c;
 
-	if (!event(&n, &c))
-		return 0;
-	t = task_current(p, c, &n);
+	t = call_event(&n, &c, p);
 	if (t)
 		acct_sys_enter(t, c, &n, CALL_KEY(CALL_SYSCALL, syscall_abi(p, nr, btf), nr));
 	return 0;
@@ -595,9 +617,7 @@ static __always_inline int on_sys_exit(__u64 *ctx, const bool btf)
 	struct acct_now n;
 	struct acct_cpu *c;
 
-	if (!event(&n, &c))
-		return 0;
-	t = task_current(p, c, &n);
+	t = call_event(&n, &c, p);
 	if (t)
 		acct_sys_exit(t, c, &n, ctx[1] >= (__u64)-MAX_ERRNO);
 	return 0;
@@ -680,7 +700,10 @@ static __always_inline struct acct_ctl *hcall_event(struct acct_now *n, struct a
 
 	n->cpu = bpf_get_smp_processor_id();
 	*c = cpu_get(n->cpu);
-	return w && *c && acct_time(n, w, bpf_ktime_get_ns()) ? w : NULL;
+	if (!w || !*c || !acct_epoch(w))
+		return NULL;
+	acct_time(n, w, acct_epoch(w), bpf_ktime_get_ns());
+	return w;
 }
 
 static __always_inline int on_hcall_entry(__u64 *ctx, const bool btf)

@@ -749,6 +749,10 @@ static void fill_quality(struct engine *e, struct report *r)
 		exited += c->exited;
 	}
 	r->cost.bpf_runs = since_last(&e->lost_before[0], ev);
+	/* The system call programs do not count themselves: their calls do. */
+	for (size_t i = 0; i < r->sys_calls.n; i++)
+		if (KEY_CLASS(r->sys_calls.v[i].key) == CALL_SYSCALL)
+			r->cost.bpf_runs += 2 * r->sys_calls.v[i].count + r->sys_calls.v[i].open;
 	r->quality.unmatched = since_last(&e->lost_before[1], un);
 	r->quality.dropped_tasks = since_last(&e->lost_before[2], dt);
 	r->quality.dropped_calls = since_last(&e->lost_before[3], dc);
