@@ -534,7 +534,7 @@ acct_inline void on_exec(const struct script_event *ev, struct acct_cpu *c, stru
 	seat(c, ev->who, slot, nt, n);
 }
 
-acct_inline void on_exit(const struct script_event *ev, struct acct_cpu *c, struct acct_now *n)
+acct_inline void on_task_exit(const struct script_event *ev, struct acct_cpu *c, struct acct_now *n)
 {
 	struct acct_task *t;
 
@@ -592,13 +592,15 @@ acct_inline void on_frame_enter(const struct script_event *ev, struct acct_cpu *
 acct_inline void on_frame_exit(const struct script_event *ev, struct acct_cpu *c,
 			       struct acct_now *n)
 {
+	struct acct_call *call;
 	struct acct_frame f;
 	__u64 tag;
 
 	n->prev_start = acct_prev_start(&ST->ctl, n->epoch);
 	if (!acct_irq_exit(c, n, n->prev_start, ev->arg, &f) || !c->slot)
 		return;
-	acct_frame_end(icall_get(c, n, ev->arg2, ev->arg, &tag), &f, tag, n->now);
+	call = icall_get(c, n, ev->arg2, ev->arg, &tag);
+	acct_frame_end(call, &f, tag, n->now);
 }
 
 /* ---- seeding ---- */
@@ -708,7 +710,7 @@ acct_inline void apply_sched(const struct script_event *ev, struct acct_cpu *c, 
 		on_exec(ev, c, n);
 		break;
 	case OP_EXIT:
-		on_exit(ev, c, n);
+		on_task_exit(ev, c, n);
 		break;
 	case OP_RENAME:
 		on_rename(ev, n);
