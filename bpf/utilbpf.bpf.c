@@ -561,13 +561,18 @@ PROGRAM(task_rename)
 
 /* ---- system calls ---- */
 
+static __always_inline struct task_struct *current_task(const bool btf)
+{
+	return btf ? bpf_get_current_task_btf() : (struct task_struct *)bpf_get_current_task();
+}
+
 /*
  * The time and records of a system call's event: event() and task_now() with fewer steps. A record that is in the last
  * published window already has had an event past its start, so this one is too. NULL: accounting is off, or the chain
  * of switches has not told who runs here.
  */
 static __always_inline struct acct_task *call_event(struct acct_now *n, struct acct_cpu **cpu,
-						    struct task_struct *p)
+						    struct task_struct **p, const bool btf)
 {
 	__u32 e = acct_epoch(&ctl);
 	struct acct_task *t;
@@ -575,11 +580,13 @@ static __always_inline struct acct_task *call_event(struct acct_now *n, struct a
 
 	if (!e)
 		return NULL;
+	/* First: reading the clock waits for all that was begun before it, and nothing after it. */
+	n->now = bpf_ktime_get_ns();
 	n->cpu = bpf_get_smp_processor_id();
 	*cpu = c = cpu_get(n->cpu);
-	if (!c || c->task != (__u64)p)
+	*p = current_task(btf);
+	if (!c || c->task != (__u64)*p)
 		return NULL;
-	n->now = bpf_ktime_get_ns();
 	t = task_at(c->slot);
 	if (t && acct_unlikely((__u32)t->tag != e)) {
 		acct_time(n, &ctl, e, n->now);
@@ -588,20 +595,15 @@ static __always_inline struct acct_task *call_event(struct acct_now *n, struct a
 	return t;
 }
 
-static __always_inline struct task_struct *current_task(const bool btf)
-{
-	return btf ? bpf_get_current_task_btf() : (struct task_struct *)bpf_get_current_task();
-}
-
 static __always_inline int on_sys_enter(__u64 *ctx, const bool btf)
 {
-	struct task_struct *p = current_task(btf);
 	long nr = (long)ctx[1];
+	struct task_struct *p;
 	struct acct_task *t;
 	struct acct_now n;
 	struct acct_cpu *c;
 
-	t = call_event(&n, &c, p);
+	t = call_event(&n, &c, &p, btf);
 	if (t)
 		acct_sys_enter(t, c, &n, CALL_KEY(CALL_SYSCALL, syscall_abi(p, nr, btf), nr));
 	return 0;
@@ -612,12 +614,12 @@ PROGRAM(sys_enter)
 
 static __always_inline int on_sys_exit(__u64 *ctx, const bool btf)
 {
-	struct task_struct *p = current_task(btf);
+	struct task_struct *p;
 	struct acct_task *t;
 	struct acct_now n;
 	struct acct_cpu *c;
 
-	t = call_event(&n, &c, p);
+	t = call_event(&n, &c, &p, btf);
 	if (t)
 		acct_sys_exit(t, c, &n, ctx[1] >= (__u64)-MAX_ERRNO);
 	return 0;
