@@ -48,6 +48,7 @@
 #define acct_cold static __attribute__((noinline, unused))
 #endif
 #define acct_unlikely(x) __builtin_expect(!!(x), 0)
+#define acct_likely(x)	 __builtin_expect(!!(x), 1)
 /* Orders this CPU's accesses against an interrupt on the same CPU: the compiler must keep the order. */
 #define acct_barrier() __asm__ volatile("" ::: "memory")
 /* Keeps the bound check of an index and its use on one register, as the verifier needs to see it. */
@@ -279,11 +280,12 @@ acct_inline struct acct_call_bank *acct_call_bank(struct acct_call *call, __u64 
 acct_inline void acct_call_count(struct acct_call_bank *b, __u64 elapsed, int error)
 {
 	b->count++;
-	b->errors += error;
 	b->elapsed += elapsed;
-	if (elapsed < b->min)
+	if (acct_unlikely(error))
+		b->errors++;
+	if (acct_unlikely(elapsed < b->min))
 		b->min = elapsed;
-	if (elapsed > b->max)
+	if (acct_unlikely(elapsed > b->max))
 		b->max = elapsed;
 }
 
@@ -326,7 +328,7 @@ acct_inline void acct_call_end(struct acct_cpu *c, struct acct_task *t, const st
 	} else {
 		acct_call_count(b, n->now - st->begin, error);
 	}
-	if (st->flags & AS_SPLIT) {
+	if (acct_unlikely(st->flags & AS_SPLIT)) {
 		if (!(st->flags & AS_NOBEGIN)) {
 			b->stolen += st->stolen;
 			for (int i = 0; i < AC_OFF_NR; i++)
@@ -484,7 +486,7 @@ acct_inline void acct_charge_hot(struct acct_task *t, struct acct_cpu *c, const 
 {
 	__u64 d = n->now - t->st.since;
 
-	if (t->st.cls == expect && (__s64)d > 0 && c->irq_events == c->irq_seen) {
+	if (acct_likely(t->st.cls == expect && (__s64)d > 0 && c->irq_events == c->irq_seen)) {
 		t->st.since = n->now;
 		b->s.ns[expect] += d;
 	} else {
@@ -520,7 +522,7 @@ acct_inline void acct_sys_exit(struct acct_task *t, struct acct_cpu *c, const st
 	struct acct_state *st = &t->st;
 
 	acct_charge_hot(t, c, n, &t->bank[t->tag & 1], AC_SYS);
-	if (st->flags & AS_CALL)
+	if (acct_likely(st->flags & AS_CALL))
 		acct_call_end(c, t, n, error);
 	else
 		c->unmatched++; /* a seccomp filter's refusal, or a begin that was not seen */
