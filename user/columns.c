@@ -465,7 +465,10 @@ void column__get(const struct column *c, const struct item *it, struct names *n,
 	const struct field *f = &c->at[it->kind];
 	const char *p = (const char *)it->rec + f->off;
 
-	*v = (struct value){.type = VALUE_NULL};
+	/* not the whole struct: this is the innermost loop of every renderer */
+	v->type = VALUE_NULL;
+	v->u = 0;
+	v->s = NULL;
 	switch (f->type) {
 	case FIELD_BOOL:
 		v->type = VALUE_BOOL;
