@@ -56,7 +56,7 @@ struct collect {
 	struct report r; /* under construction */
 	size_t cap_groups, cap_procs, cap_tasks;
 	struct hash groups, procs;
-	struct bag sys_bag, group_bag, proc_bag, task_bag;
+	struct bag sys_bag, sel_bag, group_bag, proc_bag, task_bag;
 	struct rep_task_cpu *task_cpus; /* of all tasks; r.tasks[].cpus is set at the end */
 	size_t nr_task_cpus, cap_task_cpus;
 	size_t *first_cpu; /* by task: index into task_cpus */
@@ -133,6 +133,7 @@ static void collect_reset(struct collect *c)
 	hash__clear(&c->groups);
 	hash__clear(&c->procs);
 	bag_free(&c->sys_bag);
+	bag_free(&c->sel_bag);
 	bag_free(&c->group_bag);
 	bag_free(&c->proc_bag);
 	bag_free(&c->task_bag);
@@ -199,6 +200,8 @@ static void add_call(struct collect *c, const struct who *w, const struct rep_ca
 	bag_add(c, &c->sys_bag, 0, call);
 	if (w->cpu_only)
 		return;
+	if (c->selected && w->proc != HASH_NONE)
+		bag_add(c, &c->sel_bag, 0, call);
 	if (w->group != HASH_NONE)
 		bag_add(c, &c->group_bag, w->group, call);
 	if (w->proc != HASH_NONE)
@@ -320,7 +323,8 @@ static uint32_t proc_of(struct collect *c, const struct acct_ident *id, bool oth
 		p = &c->r.procs[i];
 	}
 	/* The leader names the process, in the last image that it ran. */
-	if (id->tid == id->tgid && (!id->end || !p->comm[0])) {
+	if (id->tid == id->tgid && id->exec >= p->exec) {
+		p->exec = id->exec;
 		comm_copy(p->comm, id->comm);
 		p->cgroup_id = id->cgroup;
 		p->cgroup = names__cgroup(c->names, id->cgroup);
@@ -892,6 +896,7 @@ static void give_all(struct collect *c)
 	struct report *r = &c->r;
 
 	bag_give(c, &c->sys_bag, &r->sys_calls, 0);
+	bag_give(c, &c->sel_bag, &r->sel_calls, 0);
 	if (r->nr_groups)
 		bag_give(c, &c->group_bag, &r->groups[0].calls, sizeof(*r->groups));
 	if (r->nr_procs)
@@ -965,6 +970,7 @@ int collect__window(struct collect *c, const struct tables *t, const struct wind
 	}
 	q = c->r.quality;
 	c->r.level = c->level;
+	c->r.selected = c->selected;
 	if (!c->err) {
 		/* r's header fields are the engine's; everything else moves there. */
 		c->r.host = r->host;

@@ -398,6 +398,12 @@ static int order_calls(const struct text *x, struct item *items, size_t nr, size
 	return err;
 }
 
+/* Whose system calls the tables show: COMMAND's when there is one. */
+static const struct rep_calls *calls_of(const struct report *r)
+{
+	return r->selected ? &r->sel_calls : &r->sys_calls;
+}
+
 static int call_table(const struct text *x)
 {
 	struct table_column cols[TABLE_COLS_MAX];
@@ -406,7 +412,7 @@ static int call_table(const struct text *x)
 	size_t nr_cols = with_sort_column(cols, call_cols, NR(call_cols),
 					  column__find(x->o->sort, ENT_CALL));
 	struct item *items =
-		out__calls(&x->r->sys_calls, CALL_SYSCALL, CALL_SYSCALL, CALLS_ENDED, &nr);
+		out__calls(calls_of(x->r), CALL_SYSCALL, CALL_SYSCALL, CALLS_ENDED, &nr);
 	int err = items ? order_calls(x, items, nr, limit) : -ENOMEM;
 
 	if (!err && nr) {
@@ -443,7 +449,7 @@ static int unfinished_line(const struct text *x, size_t limit)
 {
 	size_t nr;
 	struct item *items =
-		out__calls(&x->r->sys_calls, CALL_SYSCALL, CALL_HCALL, CALLS_UNFINISHED, &nr);
+		out__calls(calls_of(x->r), CALL_SYSCALL, CALL_HCALL, CALLS_UNFINISHED, &nr);
 	struct wrap w = {.f = x->f, .width = x->width};
 	char label[512], num[NUM_LEN];
 	int err = items ? column__sort(items, nr, COL_PENDING) : -ENOMEM;

@@ -64,6 +64,7 @@ struct rep_group {
 
 struct rep_proc {
 	uint32_t pid;
+	uint32_t exec; /* the image that comm is of */
 	uint64_t start_ns;
 	char comm[ACCT_COMM_LEN + 1];
 	uint32_t uid;
@@ -126,6 +127,8 @@ struct report {
 	uint64_t sys_cpu_ns[AC_NR]; /* the sum of the CPU rows: interrupts taken while idle too */
 	uint64_t sys_tasks, sys_procs, sys_groups, sys_switches;
 	struct rep_calls sys_calls;
+	bool selected;		     /* groups, processes and tasks are those of COMMAND only */
+	struct rep_calls sel_calls; /* and these are their calls */
 
 	struct rep_cpu *cpus;
 	size_t nr_cpus;
