@@ -797,6 +797,35 @@ int seed_tasks(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+#define ABSENT_NS 20000000ULL
+
+/*
+ * p runs here, as the chain of switches has it, but nothing has told of it for long: it may have left and come back
+ * unseen. When the scheduler has counted much less run time than has passed (its count lags by a tick, and leaves
+ * interrupts out), the CPU was idle in between.
+ */
+static __always_inline void absent(struct task_struct *p, struct acct_cpu *c, struct acct_now *n)
+{
+	__u64 left = c->seated + p->se.sum_exec_runtime - c->ran, away = n->now - left;
+	struct acct_task *t = task_now(c->slot, c, n);
+	struct acct_task *idle = task_now(SLOT_IDLE(n->cpu, ncpus), c, n);
+	struct acct_now then = *n;
+
+	if (!t || !idle || t->st.cls != AC_BUSY || c->slot < SLOT_FIRST(ncpus))
+		return;
+	if ((__s64)away < (__s64)ABSENT_NS || away < (n->now - c->seated) / 4)
+		return;
+	c->unmatched++;
+	then.now = acct_before(left, t->st.since) ? t->st.since : left;
+	acct_charge(t, c, &then);
+	t->st.cls = AC_SLEEP;
+	acct_switch_in(idle, c, &then, SLOT_IDLE(n->cpu, ncpus));
+	acct_charge(idle, c, n);
+	idle->st.cls = AC_NONE;
+	acct_switch_in(t, c, n, c->slot);
+	seat(c, p, c->slot, t, n, true);
+}
+
 /*
  * Run on a CPU by the loader: whoever runs there without the chain of switches knowing is put there. It
  * comes as an interrupt, so never in the middle of a switch.
@@ -808,7 +837,11 @@ int seed_cpu(__u64 *ctx)
 	struct acct_now n;
 	struct acct_cpu *c;
 
-	if (event(&n, &c) && c->task != (__u64)p)
+	if (!event(&n, &c))
+		return 0;
+	if (c->task != (__u64)p)
 		resync(p, c, &n, true);
+	else if (p->pid)
+		absent(p, c, &n);
 	return 0;
 }

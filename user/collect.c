@@ -891,6 +891,30 @@ static void bag_give(struct collect *c, struct bag *b, void *first, size_t strid
 	}
 }
 
+static int task_cmp(const void *a, const void *b)
+{
+	const struct rep_task *x = a, *y = b;
+
+	if (x->proc != y->proc)
+		return x->proc < y->proc ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return x->exec < y->exec ? -1 : x->exec > y->exec;
+}
+
+/* Brings each process's tasks together; they own all that is theirs by now. */
+static void sort_tasks(struct report *r)
+{
+	if (r->nr_tasks)
+		qsort(r->tasks, r->nr_tasks, sizeof(*r->tasks), task_cmp);
+	for (size_t i = 0; i < r->nr_tasks; i++) {
+		struct rep_proc *p = &r->procs[r->tasks[i].proc];
+
+		if (!p->nr_tasks++)
+			p->first_task = i;
+	}
+}
+
 static void give_all(struct collect *c)
 {
 	struct report *r = &c->r;
@@ -913,6 +937,8 @@ static void give_all(struct collect *c)
 			memcpy(t->cpus, &c->task_cpus[c->first_cpu[i]],
 			       t->nr_cpus * sizeof(*t->cpus));
 	}
+	if (!c->err)
+		sort_tasks(r);
 }
 
 /* The CPUs' law, the totals, the containers' names. */
