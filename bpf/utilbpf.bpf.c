@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The programs: one per tracepoint, in two flavours. tp_btf is the usual one; raw_tp serves kernels without
- * BTF for it, program by program. Each stamps the event, finds the records that it is about and calls
- * acct.h, which knows everything about time. What the loader does not ask for is not loaded.
+ * The programs: one per tracepoint, in two flavours. tp_btf is the usual one; raw_tp serves kernels
+ * without BTF for it, program by program. Each stamps the event, finds the records that it is about
+ * and calls acct.h, which knows everything about time. What the loader does not ask for is not
+ * loaded.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -13,16 +14,16 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define PROGRAM(tp)                        \
-	SEC("?tp_btf/" #tp)                \
-	int btf_##tp(__u64 *ctx)           \
-	{                                  \
-		return on_##tp(ctx, true); \
-	}                                  \
-	SEC("?raw_tp/" #tp)                \
-	int raw_##tp(__u64 *ctx)           \
-	{                                  \
-		return on_##tp(ctx, false);\
+#define PROGRAM(tp)                                                                                \
+	SEC("?tp_btf/" #tp)                                                                        \
+	int btf_##tp(__u64 *ctx)                                                                   \
+	{                                                                                          \
+		return on_##tp(ctx, true);                                                         \
+	}                                                                                          \
+	SEC("?raw_tp/" #tp)                                                                        \
+	int raw_##tp(__u64 *ctx)                                                                   \
+	{                                                                                          \
+		return on_##tp(ctx, false);                                                        \
 	}
 
 /* ---- what every program begins with ---- */
@@ -51,7 +52,8 @@ static __always_inline void roll(struct acct_task *t, struct acct_cpu *c, struct
 }
 
 /* The record of slot, in the event's window. NULL: no such record. */
-static __always_inline struct acct_task *task_now(__u32 slot, struct acct_cpu *c, struct acct_now *n)
+static __always_inline struct acct_task *task_now(__u32 slot, struct acct_cpu *c,
+						  struct acct_now *n)
 {
 	struct acct_task *t = slot ? task_at(slot) : NULL;
 
@@ -131,10 +133,11 @@ static __always_inline void link_publish(struct acct_link *l, __u32 slot)
 /* ---- scheduler ---- */
 
 /*
- * A task that no event or seeding has told of (a kernel may hide some from the iterator): nobody saw it run, so it
- * has been sleeping in this window, and its mode is unknown.
+ * A task that no event or seeding has told of (a kernel may hide some from the iterator): nobody
+ * saw it run, so it has been sleeping in this window, and its mode is unknown.
  */
-static __always_inline void unknown_state(struct acct_state *st, __u64 born, const struct acct_now *n)
+static __always_inline void unknown_state(struct acct_state *st, __u64 born,
+					  const struct acct_now *n)
 {
 	st->since = acct_before(born, n->start) ? n->start : born;
 	st->cls = AC_SLEEP;
@@ -176,7 +179,7 @@ static __noinline int link_unknown(struct task_struct *p, struct acct_cpu *c,
 
 /* A surplus task comes onto the CPU: its state is put into the CPU's surplus record. */
 __noinline int surplus_arrive(struct acct_task *t, struct acct_link *l, struct acct_cpu *c,
-				     const struct acct_now *n)
+			      const struct acct_now *n)
 {
 	if (!t || !c || !n)
 		return 0;
@@ -199,7 +202,8 @@ __noinline int surplus_arrive(struct acct_task *t, struct acct_link *l, struct a
  * surplus task the CPU's surplus record, with p's state put into it.
  */
 static __always_inline struct acct_task *task_arrive(struct task_struct *p, struct acct_cpu *c,
-						     struct acct_now *n, __u32 *slot, const bool btf)
+						     struct acct_now *n, __u32 *slot,
+						     const bool btf)
 {
 	struct acct_link *l;
 	struct acct_task *t;
@@ -224,7 +228,8 @@ static __always_inline struct acct_task *task_arrive(struct task_struct *p, stru
 	return t;
 }
 
-/* A surplus task has left the CPU for cls: its state goes back to its link, its time to the population. */
+/* A surplus task has left the CPU for cls: its state goes back to its link, its time to the
+ * population. */
 static __always_inline void surplus_leave(struct task_struct *p, struct acct_task *t,
 					  struct acct_cpu *c, const struct acct_now *n,
 					  const bool btf)
@@ -251,8 +256,9 @@ static __always_inline void seat(struct acct_cpu *c, struct task_struct *p, __u3
 }
 
 /*
- * t arrives on a CPU, but the chain has it running on another still: its switch out there was missed. The time since
- * is off-CPU time of t, and nobody's on that CPU: busy time of its surplus task until the next event there tells.
+ * t arrives on a CPU, but the chain has it running on another still: its switch out there was
+ * missed. The time since is off-CPU time of t, and nobody's on that CPU: busy time of its surplus
+ * task until the next event there tells.
  */
 __noinline int evict(struct acct_task *t, __u32 slot)
 {
@@ -279,7 +285,8 @@ out:
 	return 0;
 }
 
-/* When the task that c believes in has left, by the scheduler's own count of its run time; at most now. */
+/* When the task that c believes in has left, by the scheduler's own count of its run time; at most
+ * now. */
 static __always_inline __u64 left_at(const struct acct_cpu *c, const struct acct_task *old,
 				     const struct acct_now *n, __u8 *cls)
 {
@@ -295,8 +302,8 @@ static __always_inline __u64 left_at(const struct acct_cpu *c, const struct acct
 }
 
 /*
- * The task that runs on c is not the one that the chain of switches has told. Ends the old one's time when it left,
- * as far as that is known, and puts p there from then.
+ * The task that runs on c is not the one that the chain of switches has told. Ends the old one's
+ * time when it left, as far as that is known, and puts p there from then.
  */
 static __noinline int resync(struct task_struct *p, struct acct_cpu *c, struct acct_now *n,
 			     const bool btf)
@@ -440,7 +447,8 @@ static __always_inline int on_sched_migrate_task(__u64 *ctx, const bool btf)
 }
 PROGRAM(sched_migrate_task)
 
-/* The generations of images: a thread starts anew, and knows its leader's, whose tid it may take over. */
+/* The generations of images: a thread starts anew, and knows its leader's, whose tid it may take
+ * over. */
 static __always_inline void fork_generation(struct acct_task *t, const struct acct_task *parent)
 {
 	if (t->id.tgid == parent->id.tgid)
@@ -538,7 +546,8 @@ static __always_inline int on_sched_process_exit(__u64 *ctx, const bool btf)
 }
 PROGRAM(sched_process_exit)
 
-/* prctl(PR_SET_NAME), a write to /proc/PID/comm, exec: any of them can name another task than current. */
+/* prctl(PR_SET_NAME), a write to /proc/PID/comm, exec: any of them can name another task than
+ * current. */
 static __always_inline int on_task_rename(__u64 *ctx, const bool btf)
 {
 	struct acct_link *l = link_find((void *)ctx[0], btf);
@@ -567,9 +576,9 @@ static __always_inline struct task_struct *current_task(const bool btf)
 }
 
 /*
- * The time and records of a system call's event: event() and task_now() with fewer steps. A record that is in the last
- * published window already has had an event past its start, so this one is too. NULL: accounting is off, or the chain
- * of switches has not told who runs here.
+ * The time and records of a system call's event: event() and task_now() with fewer steps. A record
+ * that is in the last published window already has had an event past its start, so this one is too.
+ * NULL: accounting is off, or the chain of switches has not told who runs here.
  */
 static __always_inline struct acct_task *call_event(struct acct_now *n, struct acct_cpu **cpu,
 						    struct task_struct **p, const bool btf)
@@ -768,7 +777,8 @@ int seed_tasks(struct bpf_iter__task *ctx)
 	l = link_make(p, OWNER_ITER, true);
 	if (!l || l->owner != OWNER_ITER)
 		return 0;
-	if (l->slot) { /* the second visit: it ran at the first, and left its CPU without an event */
+	if (l->slot) { /* the second visit: it ran at the first, and left its CPU without an event
+			*/
 		t = task_at(l->slot);
 		if (t && t->st.cls == AC_NONE && !p->on_cpu)
 			seed_state(&t->st, p, &n);
@@ -800,9 +810,9 @@ int seed_tasks(struct bpf_iter__task *ctx)
 #define ABSENT_NS 20000000ULL
 
 /*
- * p runs here, as the chain of switches has it, but nothing has told of it for long: it may have left and come back
- * unseen. When the scheduler has counted much less run time than has passed (its count lags by a tick, and leaves
- * interrupts out), the CPU was idle in between.
+ * p runs here, as the chain of switches has it, but nothing has told of it for long: it may have
+ * left and come back unseen. When the scheduler has counted much less run time than has passed (its
+ * count lags by a tick, and leaves interrupts out), the CPU was idle in between.
  */
 static __always_inline void absent(struct task_struct *p, struct acct_cpu *c, struct acct_now *n)
 {
@@ -827,8 +837,8 @@ static __always_inline void absent(struct task_struct *p, struct acct_cpu *c, st
 }
 
 /*
- * Run on a CPU by the loader: whoever runs there without the chain of switches knowing is put there. It
- * comes as an interrupt, so never in the middle of a switch.
+ * Run on a CPU by the loader: whoever runs there without the chain of switches knowing is put
+ * there. It comes as an interrupt, so never in the middle of a switch.
  */
 SEC("?raw_tp")
 int seed_cpu(__u64 *ctx)

@@ -13,7 +13,8 @@
 #include "collect.h"
 #include "hash.h"
 
-/* The look-ups that acct.h wants from its user: completing a copy never ends a call nor moves a task. */
+/* The look-ups that acct.h wants from its user: completing a copy never ends a call nor moves a
+ * task. */
 acct_inline struct acct_call *acct_env_call(struct acct_cpu *c, struct acct_task *t, __u32 key,
 					    __u64 *tag)
 {
@@ -92,14 +93,14 @@ static void *grow(struct collect *c, void *v, size_t *cap, size_t need, size_t s
 }
 
 /* Makes room for one more element of an array and zeroes it; NULL: no memory, and c->err is set. */
-#define GROW(c, v, n, cap)                                             \
-	({                                                             \
-		void *p_ = grow(c, v, &(cap), (n) + 1, sizeof(*(v))); \
-		if (p_) {                                              \
-			(v) = p_;                                      \
-			memset(&(v)[n], 0, sizeof(*(v)));              \
-		}                                                      \
-		p_ ? &(v)[(n)++] : NULL;                               \
+#define GROW(c, v, n, cap)                                                                         \
+	({                                                                                         \
+		void *p_ = grow(c, v, &(cap), (n) + 1, sizeof(*(v)));                              \
+		if (p_) {                                                                          \
+			(v) = p_;                                                                  \
+			memset(&(v)[n], 0, sizeof(*(v)));                                          \
+		}                                                                                  \
+		p_ ? &(v)[(n)++] : NULL;                                                           \
 	})
 
 struct collect *collect__new(enum report_level level, bool selected, struct names *names,
@@ -240,7 +241,8 @@ static void task_cpu_add(struct collect *c, uint32_t task, uint32_t cpu, const u
 }
 
 /* Times and switches on one CPU. */
-static void add_sums(struct collect *c, const struct who *w, uint32_t cpu, const struct acct_sums *s)
+static void add_sums(struct collect *c, const struct who *w, uint32_t cpu,
+		     const struct acct_sums *s)
 {
 	struct rep_cpu *row = cpu_row(c, cpu);
 	uint64_t ns[AC_NR], any = 0;
@@ -335,14 +337,15 @@ static uint32_t proc_of(struct collect *c, const struct acct_ident *id, bool oth
 
 static const char *state_name(uint8_t cls)
 {
-	static const char *const off[] = { "wait", "sleep", "blocked", "iowait", "stopped" };
+	static const char *const off[] = {"wait", "sleep", "blocked", "iowait", "stopped"};
 
 	if (cls == AC_NONE)
 		return "exited";
 	return cls >= AC_WAIT && cls <= AC_STOPPED ? off[cls - AC_WAIT] : "running";
 }
 
-static uint32_t task_new(struct collect *c, const struct acct_ident *id, const struct acct_state *st)
+static uint32_t task_new(struct collect *c, const struct acct_ident *id,
+			 const struct acct_state *st)
 {
 	uint32_t i = c->r.nr_tasks;
 	struct rep_task *t = GROW(c, c->r.tasks, c->r.nr_tasks, c->cap_tasks);
@@ -373,7 +376,7 @@ static uint32_t task_new(struct collect *c, const struct acct_ident *id, const s
 static struct who who_is(struct collect *c, uint32_t slot, const struct acct_ident *id,
 			 const struct acct_state *st, bool other)
 {
-	struct who w = { .slot = slot, .group = HASH_NONE, .proc = HASH_NONE, .task = HASH_NONE };
+	struct who w = {.slot = slot, .group = HASH_NONE, .proc = HASH_NONE, .task = HASH_NONE};
 
 	c->r.sys_tasks++;
 	c->by_slot[slot] = w;
@@ -417,7 +420,7 @@ static void call_of_bank(struct rep_call *call, uint32_t key, const struct acct_
 static void add_open(struct collect *c, const struct who *w, uint32_t key, uint64_t begin,
 		     const struct window *win)
 {
-	struct rep_call call = { .key = key, .open = 1, .min_ns = UINT64_MAX };
+	struct rep_call call = {.key = key, .open = 1, .min_ns = UINT64_MAX};
 
 	if (key == KEY_NO_CALL)
 		return;
@@ -515,7 +518,8 @@ static void add_task(struct collect *c, const struct tables *t, const struct who
 		struct rep_task *rt = &c->r.tasks[w->task];
 
 		rt->state = state_name(b->end_cls);
-		if (rt->end_ns && acct_before(win->end, rt->end_ns)) { /* ended just after the window */
+		if (rt->end_ns &&
+		    acct_before(win->end, rt->end_ns)) { /* ended just after the window */
 			rt->end_ns = 0;
 			rt->exited = false;
 		}
@@ -566,7 +570,7 @@ static void add_icall(struct collect *c, const struct acct_call *rec, const stru
 		      uint32_t epoch, bool only_dead)
 {
 	const struct acct_call_bank *b = &rec->bank[epoch & 1];
-	struct who other = { .group = HASH_NONE, .proc = HASH_NONE, .task = HASH_NONE };
+	struct who other = {.group = HASH_NONE, .proc = HASH_NONE, .task = HASH_NONE};
 	struct rep_call call;
 
 	if ((uint32_t)b->tag != epoch || rec->slot >= t->ntasks)
@@ -630,7 +634,8 @@ int collect__reap(struct collect *c, const struct tables *t, const struct window
 		struct who who;
 
 		if (!(rec->tag >> 32))
-			break; /* slots are handed out from the bottom: nothing above was ever used */
+			break; /* slots are handed out from the bottom: nothing above was ever used
+				*/
 		if (!rec->id.end || (uint32_t)rec->tag != w->epoch || !slot_used(c, t, s, w))
 			continue;
 		task_copy(t, s, &copy, &cpu);
@@ -657,7 +662,7 @@ static bool add_untouched(struct collect *c, const struct tables *t, uint32_t sl
 {
 	const struct acct_task *rec = &t->tasks[slot];
 	uint32_t seq = *(volatile const uint32_t *)&rec->seq;
-	struct acct_sums s = { 0 };
+	struct acct_sums s = {0};
 	struct acct_state st;
 	struct who who;
 	uint32_t cpu, epoch;
@@ -683,10 +688,10 @@ static bool add_untouched(struct collect *c, const struct tables *t, uint32_t sl
 /* Completes a copy up to the window's end, unless an event has done it. */
 static void complete(struct acct_task *copy, struct acct_cpu *cpu, const struct window *win)
 {
-	struct acct_now n = { .now = win->end,
-			      .start = win->end,
-			      .prev_start = win->start,
-			      .epoch = win->epoch + 1 };
+	struct acct_now n = {.now = win->end,
+			     .start = win->end,
+			     .prev_start = win->start,
+			     .epoch = win->epoch + 1};
 
 	if (acct_is_old(copy, &n))
 		acct_roll(copy, cpu, &n);
@@ -729,11 +734,11 @@ static void collect_idle(struct collect *c, const struct tables *t, uint32_t cpu
 			 const struct window *win)
 {
 	uint32_t slot = SLOT_IDLE(cpu, t->ncpus);
-	struct who who = { .slot = slot,
-			   .cpu_only = 1,
-			   .group = HASH_NONE,
-			   .proc = HASH_NONE,
-			   .task = HASH_NONE };
+	struct who who = {.slot = slot,
+			  .cpu_only = 1,
+			  .group = HASH_NONE,
+			  .proc = HASH_NONE,
+			  .task = HASH_NONE};
 	struct acct_task copy;
 	struct acct_cpu c_copy;
 
@@ -793,9 +798,9 @@ static bool sums_any(const __u64 *ns)
 /* All surplus tasks are one task and one process, "(other)". */
 static void collect_other(struct collect *c, const struct tables *t, const struct window *win)
 {
-	struct acct_ident id = { .comm = "(other)" };
-	struct acct_state st = { 0 };
-	struct acct_sums off = { 0 };
+	struct acct_ident id = {.comm = "(other)"};
+	struct acct_state st = {0};
+	struct acct_sums off = {0};
 	struct acct_task copy;
 	struct acct_cpu cpu;
 	struct who who;
@@ -842,7 +847,7 @@ static void collect_other(struct collect *c, const struct tables *t, const struc
 /* Interrupts' calls that found no record, of any task, by CPU and class. */
 static void collect_other_icalls(struct collect *c, const struct tables *t, uint32_t epoch)
 {
-	struct who nobody = { .cpu_only = 1 };
+	struct who nobody = {.cpu_only = 1};
 	struct rep_call call;
 
 	for (uint32_t i = 1; i < ICALL_OTHER(t->ncpus, 0) && i < t->nicalls; i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A hash from two 64-bit numbers to an index: open addressing, grows, never shrinks. Knows nothing else. */
+/* A hash from two 64-bit numbers to an index: open addressing, grows, never shrinks. Knows nothing
+ * else. */
 #ifndef HASH_H
 #define HASH_H
 
@@ -37,7 +38,7 @@ static inline void hash__clear(struct hash *h)
 
 static inline int hash__grow(struct hash *h)
 {
-	struct hash bigger = { .size = h->size ? h->size * 2 : 64 };
+	struct hash bigger = {.size = h->size ? h->size * 2 : 64};
 
 	bigger.v = malloc(bigger.size * sizeof(*bigger.v));
 	if (!bigger.v)
@@ -61,7 +62,7 @@ static inline uint32_t hash__get(struct hash *h, uint64_t a, uint64_t b, uint32_
 		return HASH_NONE;
 	i = hash__at(h, a, b);
 	if (h->v[i].value == HASH_NONE) {
-		h->v[i] = (struct hash_slot){ a, b, next };
+		h->v[i] = (struct hash_slot){a, b, next};
 		h->used++;
 	}
 	return h->v[i].value;
