@@ -659,47 +659,47 @@ static __always_inline void leave_frame(struct acct_cpu *c, struct acct_now *n,
 		acct_frame_end(call, &f, tag, n->now);
 }
 
-static __always_inline int on_irq_handler_entry(__u64 *ctx, const bool btf)
+static __always_inline int frame_in(__u32 cls, __u32 key)
 {
 	struct acct_now n;
 	struct acct_cpu *c;
 
 	if (event(&n, &c))
-		enter(c, &n, &ctl, 0, CALL_KEY(CALL_IRQ, 0, (int)ctx[0]));
+		enter(c, &n, &ctl, cls, key);
 	return 0;
+}
+
+static __always_inline int frame_out(__u32 cls, __u32 key)
+{
+	struct acct_now n;
+	struct acct_cpu *c;
+
+	if (event(&n, &c))
+		leave_frame(c, &n, &ctl, cls, key);
+	return 0;
+}
+
+static __always_inline int on_irq_handler_entry(__u64 *ctx, const bool btf)
+{
+	return frame_in(0, CALL_KEY(CALL_IRQ, 0, (int)ctx[0]));
 }
 PROGRAM(irq_handler_entry)
 
 static __always_inline int on_irq_handler_exit(__u64 *ctx, const bool btf)
 {
-	struct acct_now n;
-	struct acct_cpu *c;
-
-	if (event(&n, &c))
-		leave_frame(c, &n, &ctl, 0, CALL_KEY(CALL_IRQ, 0, (int)ctx[0]));
-	return 0;
+	return frame_out(0, CALL_KEY(CALL_IRQ, 0, (int)ctx[0]));
 }
 PROGRAM(irq_handler_exit)
 
 static __always_inline int on_softirq_entry(__u64 *ctx, const bool btf)
 {
-	struct acct_now n;
-	struct acct_cpu *c;
-
-	if (event(&n, &c))
-		enter(c, &n, &ctl, 1, CALL_KEY(CALL_SOFTIRQ, 0, (__u32)ctx[0]));
-	return 0;
+	return frame_in(1, CALL_KEY(CALL_SOFTIRQ, 0, (__u32)ctx[0]));
 }
 PROGRAM(softirq_entry)
 
 static __always_inline int on_softirq_exit(__u64 *ctx, const bool btf)
 {
-	struct acct_now n;
-	struct acct_cpu *c;
-
-	if (event(&n, &c))
-		leave_frame(c, &n, &ctl, 1, CALL_KEY(CALL_SOFTIRQ, 0, (__u32)ctx[0]));
-	return 0;
+	return frame_out(1, CALL_KEY(CALL_SOFTIRQ, 0, (__u32)ctx[0]));
 }
 PROGRAM(softirq_exit)
 

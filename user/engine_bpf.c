@@ -59,8 +59,6 @@ struct engine {
 	uint64_t cpu_before; /* loader's CPU time up to the last report */
 	char *why;
 	size_t why_len;
-	int stats_fd;
-	bool have_stats;
 	uint64_t run_ns_before;
 	int verbose;
 	bool watch_calls; /* system calls tell what a running task does */
@@ -79,28 +77,27 @@ static int fail(struct engine *e, int err, const char *fmt, ...)
 /* ---- what is loaded ---- */
 
 struct feature {
-	const char *tp;	      /* tracepoint */
-	uint32_t events;      /* EV_*: loaded when asked for */
-	bool optional;	      /* some kernels lack it */
-	const char *attached; /* "tp_btf", "raw_tp" or NULL */
+	const char *tp;	 /* tracepoint */
+	uint32_t events; /* EV_*: loaded when asked for */
+	bool optional;	 /* some kernels lack it */
 };
 
 static const struct feature features[] = {
-	{"sched_switch", EV_SCHED, false, NULL},
-	{"sched_wakeup", EV_SCHED, false, NULL},
-	{"sched_migrate_task", EV_SCHED, false, NULL},
-	{"sched_process_fork", EV_SCHED, false, NULL},
-	{"sched_process_exec", EV_SCHED, false, NULL},
-	{"sched_process_exit", EV_SCHED, false, NULL},
-	{"task_rename", EV_SCHED, true, NULL},
-	{"sys_enter", EV_SYSCALLS, false, NULL},
-	{"sys_exit", EV_SYSCALLS, false, NULL},
-	{"irq_handler_entry", EV_IRQS, false, NULL},
-	{"irq_handler_exit", EV_IRQS, false, NULL},
-	{"softirq_entry", EV_SOFTIRQS, false, NULL},
-	{"softirq_exit", EV_SOFTIRQS, false, NULL},
-	{"hcall_entry", EV_HCALLS, true, NULL},
-	{"hcall_exit", EV_HCALLS, true, NULL},
+	{"sched_switch", EV_SCHED, false},
+	{"sched_wakeup", EV_SCHED, false},
+	{"sched_migrate_task", EV_SCHED, false},
+	{"sched_process_fork", EV_SCHED, false},
+	{"sched_process_exec", EV_SCHED, false},
+	{"sched_process_exit", EV_SCHED, false},
+	{"task_rename", EV_SCHED, true},
+	{"sys_enter", EV_SYSCALLS, false},
+	{"sys_exit", EV_SYSCALLS, false},
+	{"irq_handler_entry", EV_IRQS, false},
+	{"irq_handler_exit", EV_IRQS, false},
+	{"softirq_entry", EV_SOFTIRQS, false},
+	{"softirq_exit", EV_SOFTIRQS, false},
+	{"hcall_entry", EV_HCALLS, true},
+	{"hcall_exit", EV_HCALLS, true},
 };
 #define NR_FEATURES (sizeof(features) / sizeof(features[0]))
 
@@ -331,7 +328,7 @@ static void table_unmap(struct table *t)
  */
 static int table_refresh(struct table *t)
 {
-	__u32 first = 0, next, n = t->n;
+	__u32 next, n = t->n;
 	__u32 *keys;
 	int err;
 
@@ -346,7 +343,6 @@ static int table_refresh(struct table *t)
 		if (err)
 			break;
 	}
-	(void)first;
 	free(keys);
 	return err == -ENOENT ? 0 : err;
 }
@@ -749,7 +745,7 @@ static uint64_t map_bytes(struct engine *e)
 
 static void fill_quality(struct engine *e, struct report *r)
 {
-	uint64_t ev = 0, un = 0, dt = 0, dc = 0, lost = 0, exited = 0;
+	uint64_t ev = 0, un = 0, dt = 0, dc = 0, lost = 0;
 
 	for (uint32_t i = 0; i < e->ncpus; i++) {
 		const struct acct_cpu *c = &e->t.cpus[i];
@@ -759,7 +755,6 @@ static void fill_quality(struct engine *e, struct report *r)
 		dt += c->dropped_tasks;
 		dc += c->dropped_calls + c->irq_dropped;
 		lost += c->lost_tasks;
-		exited += c->exited;
 	}
 	r->cost.bpf_runs = since_last(&e->lost_before[0], ev);
 	/* The system call programs do not count themselves: their calls do. */
