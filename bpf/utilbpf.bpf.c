@@ -35,12 +35,12 @@ static __always_inline bool event(struct acct_now *n, struct acct_cpu **c)
 
 	if (!e) /* off is off before the clock is read */
 		return false;
+	/* The clock first: reading it waits for all that was begun before it, and nothing after it.
+	 */
+	acct_time(n, &ctl, e, bpf_ktime_get_ns());
 	n->cpu = bpf_get_smp_processor_id();
 	*c = cpu_get(n->cpu);
-	if (!*c)
-		return false;
-	acct_time(n, &ctl, e, bpf_ktime_get_ns());
-	return true;
+	return *c;
 }
 
 static __always_inline void roll(struct acct_task *t, struct acct_cpu *c, struct acct_now *n)
@@ -407,8 +407,10 @@ static __always_inline int on_sched_wakeup(__u64 *ctx, const bool btf)
 	struct acct_now n;
 	struct acct_cpu *c;
 
+	if (!event(&n, &c))
+		return 0;
 	l = link_find(p, btf);
-	if (!link_usable(l) || !event(&n, &c))
+	if (!link_usable(l))
 		return 0;
 	c->events++;
 	if (acct_unlikely(!l->slot)) {
@@ -589,7 +591,6 @@ static __always_inline struct acct_task *call_event(struct acct_now *n, struct a
 
 	if (!e)
 		return NULL;
-	/* First: reading the clock waits for all that was begun before it, and nothing after it. */
 	n->now = bpf_ktime_get_ns();
 	n->cpu = bpf_get_smp_processor_id();
 	*cpu = c = cpu_get(n->cpu);
