@@ -316,6 +316,20 @@ acct_inline void acct_split_clear(struct acct_state *st)
 	st->flags &= ~AS_SPLIT;
 }
 
+/* Hands the open call's split to its record; most calls have one part, or two. */
+acct_inline void acct_split_move(struct acct_state *st, struct acct_call_bank *b)
+{
+	for (int i = 0; i < AC_OFF_NR; i++) {
+		if (st->off[i]) {
+			b->off[i] += st->off[i];
+			st->off[i] = 0;
+		}
+	}
+	b->stolen += st->stolen;
+	st->stolen = 0;
+	st->flags &= ~AS_SPLIT;
+}
+
 /* The open call of t ends now. Counts it, or adds its time to pending when its begin was not seen.
  */
 acct_inline void acct_call_end(struct acct_cpu *c, struct acct_task *t, const struct acct_now *n,
@@ -334,14 +348,12 @@ acct_inline void acct_call_end(struct acct_cpu *c, struct acct_task *t, const st
 	} else {
 		acct_call_count(b, n->now - st->begin, error);
 	}
-	if (acct_unlikely(st->flags & AS_SPLIT)) {
-		if (!(st->flags & AS_NOBEGIN)) {
-			b->stolen += st->stolen;
-			for (int i = 0; i < AC_OFF_NR; i++)
-				b->off[i] += st->off[i];
-		}
+	if (!(st->flags & AS_SPLIT))
+		return;
+	if (acct_unlikely(st->flags & AS_NOBEGIN))
 		acct_split_clear(st);
-	}
+	else
+		acct_split_move(st, b);
 }
 
 /* ---- charging ---- */

@@ -352,8 +352,12 @@ static __always_inline void leave(__u64 *ctx, struct task_struct *prev, struct a
 	t = task_now(c->slot, c, n);
 	if (!t)
 		return;
-	if (!preempt)
-		cls = acct_off_class(switch_state(ctx, prev, btf), task_in_iowait(prev, btf));
+	if (!preempt) {
+		__u32 state = switch_state(ctx, prev, btf);
+		bool io = (state & ACCT_TASK_UNINTERRUPTIBLE) && task_in_iowait(prev, btf);
+
+		cls = acct_off_class(state, io);
+	}
 	if (c->slot == SLOT_IDLE(n->cpu, ncpus)) {
 		acct_switch_out(t, c, n, AC_WAIT, 1);
 		t->st.cls = AC_NONE;

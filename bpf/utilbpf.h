@@ -89,8 +89,9 @@ struct acct_ctl {
 };
 
 /* acct_state.flags */
-#define AS_CALL	   (1U << 0) /* a system call is open: key and begin are valid */
-#define AS_NOBEGIN (1U << 1) /* its begin was not seen, or not in a reported window: pending only  \
+#define AS_CALL (1U << 0) /* a system call is open: key and begin are valid */
+#define AS_NOBEGIN                                                                                 \
+	(1U << 1)	     /* its begin was not seen, or not in a reported window: pending only  \
 			      */
 #define AS_SPLIT   (1U << 2) /* off[] or stolen are not zero */
 #define AS_KTHREAD (1U << 3) /* runs in the kernel only: always `sys` on a CPU */
