@@ -67,6 +67,7 @@ struct collect {
 	uint32_t *freed;     /* generation that was taken in and freed last */
 	uint32_t nslots;
 	uint32_t *dead, nr_dead, cap_dead;
+	uint64_t charged;		/* to the task that is being added */
 	uint64_t pop_before[AC_OFF_NR]; /* surplus time up to the last boundary */
 	uint64_t pop_saved[2][AC_OFF_NR];
 	uint64_t pop_n_saved[2][AC_OFF_NR];
@@ -249,6 +250,7 @@ static void add_sums(struct collect *c, const struct who *w, uint32_t cpu,
 
 	for (int i = 0; i < AC_NR; i++)
 		any |= ns[i] = s->ns[i];
+	c->charged += report__oncpu(ns) + report__offcpu(ns);
 	if (row) {
 		for (int i = 0; i < AC_ONCPU_NR; i++)
 			row->ns[i] += ns[i];
@@ -496,6 +498,15 @@ static void residual(struct collect *c, int64_t d)
 		c->r.quality.residual_ns = d;
 }
 
+/* After add_task(): what it was charged must be its life inside the window. */
+static void law_of_task(struct collect *c, const struct acct_ident *id, const struct window *win)
+{
+	uint64_t from = acct_before(id->start, win->start) ? win->start : id->start;
+	uint64_t to = id->end && acct_before(id->end, win->end) ? id->end : win->end;
+
+	residual(c, c->charged - (to - from));
+}
+
 /*
  * Adds a completed copy: its bank of the window, its rows and calls, its open call. dead_end: the
  * task has ended within the window.
@@ -506,6 +517,7 @@ static void add_task(struct collect *c, const struct tables *t, const struct who
 	const struct acct_bank *b = &task->bank[win->epoch & 1];
 	uint64_t tag = (task->tag & ~0xffffffffULL) | win->epoch;
 
+	c->charged = 0;
 	add_sums(c, w, b->cpu, &b->s);
 	if (w->proc != HASH_NONE)
 		c->r.procs[w->proc].migrations += b->migrations;
@@ -630,7 +642,6 @@ int collect__reap(struct collect *c, const struct tables *t, const struct window
 		c->err = cpus_init(c, t);
 	for (uint32_t s = SLOT_FIRST(t->ncpus); s < t->ntasks && !c->err; s++) {
 		const struct acct_task *rec = &t->tasks[s];
-		uint64_t life_from;
 		struct who who;
 
 		if (!(rec->tag >> 32))
@@ -643,13 +654,7 @@ int collect__reap(struct collect *c, const struct tables *t, const struct window
 		who = who_is(c, s, &copy.id, &copy.st, false);
 		c->gen_of[s] = copy.tag >> 32;
 		add_task(c, t, &who, &copy, w);
-		life_from = acct_before(copy.id.start, w->start) ? w->start : copy.id.start;
-		if (who.task != HASH_NONE) {
-			struct rep_task *rt = &c->r.tasks[who.task];
-
-			residual(c, report__oncpu(rt->ns) + report__offcpu(rt->ns) -
-					    (copy.id.end - life_from));
-		}
+		law_of_task(c, &copy.id, w);
 		dead_push(c, s);
 	}
 	free_dead(c, t, w->epoch, true);
@@ -703,7 +708,6 @@ static void collect_slot(struct collect *c, const struct tables *t, uint32_t s,
 	struct acct_task copy;
 	struct acct_cpu cpu;
 	struct who who;
-	uint64_t from, to;
 
 	if (!slot_used(c, t, s, win))
 		return;
@@ -719,13 +723,7 @@ static void collect_slot(struct collect *c, const struct tables *t, uint32_t s,
 	complete(&copy, &cpu, win);
 	who = who_is(c, s, &copy.id, &copy.st, false);
 	add_task(c, t, &who, &copy, win);
-	from = acct_before(copy.id.start, win->start) ? win->start : copy.id.start;
-	to = copy.id.end && acct_before(copy.id.end, win->end) ? copy.id.end : win->end;
-	if (who.task != HASH_NONE) {
-		struct rep_task *rt = &c->r.tasks[who.task];
-
-		residual(c, report__oncpu(rt->ns) + report__offcpu(rt->ns) - (to - from));
-	}
+	law_of_task(c, &copy.id, win);
 	if (copy.id.end && !acct_before(win->end, copy.id.end))
 		dead_push(c, s);
 }
@@ -826,6 +824,7 @@ static void collect_other(struct collect *c, const struct tables *t, const struc
 		c->by_slot[slot] = who;
 		c->gen_of[slot] = 1;
 		add_task(c, t, &who, &copy, win);
+		c->r.quality.unknown_ns += copy.bank[win->epoch & 1].s.ns[AC_BUSY];
 	}
 	if (who.task != HASH_NONE)
 		c->r.tasks[who.task].state = "running";
@@ -1014,6 +1013,7 @@ int collect__window(struct collect *c, const struct tables *t, const struct wind
 		c->r.cost = r->cost;
 		c->r.quality = r->quality;
 		c->r.quality.residual_ns = q.residual_ns;
+		c->r.quality.unknown_ns = q.unknown_ns;
 		memcpy(c->r.notes, r->notes, sizeof(r->notes));
 		*r = c->r;
 		memset(&c->r, 0, sizeof(c->r));
