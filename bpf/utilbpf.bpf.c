@@ -331,6 +331,18 @@ static __noinline int resync(struct task_struct *p, struct acct_cpu *c, struct a
 	return 0;
 }
 
+/*
+ * The record of the current task. Some switches happen without an event: then the first event of the task that
+ * runs here puts it there.
+ */
+static __always_inline struct acct_task *task_current(struct task_struct *p, struct acct_cpu *c,
+						      struct acct_now *n, const bool btf)
+{
+	if (acct_unlikely(c->task != (__u64)p))
+		resync(p, c, n, btf);
+	return c->task == (__u64)p ? task_now(c->slot, c, n) : NULL;
+}
+
 static __always_inline void leave(__u64 *ctx, struct task_struct *prev, struct acct_cpu *c,
 				  struct acct_now *n, const bool btf)
 {
@@ -458,7 +470,7 @@ static __always_inline int on_sched_process_fork(__u64 *ctx, const bool btf)
 	if (!event(&n, &c))
 		return 0;
 	c->events++;
-	parent = task_now(c->slot, c, &n);
+	parent = task_current((void *)ctx[0], c, &n, btf);
 	owner = n.cpu + 1;
 	l = link_make(child, owner, btf);
 	if (!parent || !l || l->owner != owner || link_usable(l))
@@ -496,7 +508,7 @@ static __always_inline int on_sched_process_exec(__u64 *ctx, const bool btf)
 	if (!event(&n, &c))
 		return 0;
 	c->events++;
-	t = task_now(c->slot, c, &n);
+	t = task_current(p, c, &n, btf);
 	l = link_find(p, btf);
 	if (!t || !link_usable(l) || !l->slot)
 		return 0; /* a surplus task's images are not told apart */
@@ -529,8 +541,8 @@ static __always_inline int on_sched_process_exit(__u64 *ctx, const bool btf)
 	if (!event(&n, &c))
 		return 0;
 	c->events++;
-	t = task_now(c->slot, c, &n);
-	if (t && c->task == ctx[0])
+	t = task_current((void *)ctx[0], c, &n, btf);
+	if (t)
 		acct_exit(t, c, &n);
 	return 0;
 }
@@ -559,13 +571,6 @@ PROGRAM(task_rename)
 
 /* ---- system calls ---- */
 
-/* The record of the current task. NULL: the chain of switches has not told it yet. */
-static __always_inline struct acct_task *task_current(struct task_struct *p, struct acct_cpu *c,
-						      struct acct_now *n)
-{
-	return c->task == (__u64)p ? task_now(c->slot, c, n) : NULL;
-}
-
 static __always_inline struct task_struct *current_task(const bool btf)
 {
 	return btf ? bpf_get_current_task_btf() : (struct task_struct *)bpf_get_current_task();
@@ -581,7 +586,7 @@ static __always_inline int on_sys_enter(__u64 *ctx, const bool btf)
 
 	if (!event(&n, &c))
 		return 0;
-	t = task_current(p, c, &n);
+	t = task_current(p, c, &n, btf);
 	if (t)
 		acct_sys_enter(t, c, &n, CALL_KEY(CALL_SYSCALL, syscall_abi(p, nr, btf), nr));
 	return 0;
@@ -599,7 +604,7 @@ static __always_inline int on_sys_exit(__u64 *ctx, const bool btf)
 
 	if (!event(&n, &c))
 		return 0;
-	t = task_current(p, c, &n);
+	t = task_current(p, c, &n, btf);
 	if (t)
 		acct_sys_exit(t, c, &n, ctx[1] >= (__u64)-MAX_ERRNO);
 	return 0;
