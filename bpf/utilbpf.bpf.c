@@ -340,6 +340,18 @@ static __noinline int resync(struct task_struct *p, struct acct_cpu *c, struct a
 	return 0;
 }
 
+/*
+ * The record of the current task. Some switches happen without an event: then the first event of the task that
+ * runs here puts it there.
+ */
+static __always_inline struct acct_task *task_current(struct task_struct *p, struct acct_cpu *c,
+						      struct acct_now *n, const bool btf)
+{
+	if (acct_unlikely(c->task != (__u64)p))
+		resync(p, c, n, btf);
+	return c->task == (__u64)p ? task_now(c->slot, c, n) : NULL;
+}
+
 static __always_inline void leave(__u64 *ctx, struct task_struct *prev, struct acct_cpu *c,
 				  struct acct_now *n, const bool btf)
 {
@@ -474,7 +486,7 @@ static __always_inline int on_sched_process_fork(__u64 *ctx, const bool btf)
 	if (!event(&n, &c))
 		return 0;
 	c->events++;
-	parent = task_now(c->slot, c, &n);
+	parent = task_current((void *)ctx[0], c, &n, btf);
 	owner = n.cpu + 1;
 	l = link_make(child, owner, btf);
 	if (!parent || !l || l->owner != owner || link_usable(l))
@@ -512,7 +524,7 @@ static __always_inline int on_sched_process_exec(__u64 *ctx, const bool btf)
 	if (!event(&n, &c))
 		return 0;
 	c->events++;
-	t = task_now(c->slot, c, &n);
+	t = task_current(p, c, &n, btf);
 	l = link_find(p, btf);
 	if (!t || !link_usable(l) || !l->slot)
 		return 0; /* a surplus task's images are not told apart */
@@ -545,8 +557,8 @@ static __always_inline int on_sched_process_exit(__u64 *ctx, const bool btf)
 	if (!event(&n, &c))
 		return 0;
 	c->events++;
-	t = task_now(c->slot, c, &n);
-	if (t && c->task == ctx[0])
+	t = task_current((void *)ctx[0], c, &n, btf);
+	if (t)
 		acct_exit(t, c, &n);
 	return 0;
 }
@@ -599,8 +611,14 @@ static __always_inline struct acct_task *call_event(struct acct_now *n, struct a
 	n->cpu = bpf_get_smp_processor_id();
 	*cpu = c = cpu_get(n->cpu);
 	*p = current_task(btf);
-	if (!c || c->task != (__u64)*p)
+	if (!c)
 		return NULL;
+	if (acct_unlikely(c->task != (__u64)*p)) {
+		acct_time(n, &ctl, e, n->now);
+		resync(*p, c, n, btf);
+		if (c->task != (__u64)*p)
+			return NULL;
+	}
 	t = task_at(c->slot);
 	if (t && acct_unlikely((__u32)t->tag != e)) {
 		acct_time(n, &ctl, e, n->now);

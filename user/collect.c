@@ -632,8 +632,10 @@ static void dead_push(struct collect *c, uint32_t slot)
 	v[c->nr_dead++] = slot;
 }
 
-int collect__reap(struct collect *c, const struct tables *t, const struct window *w)
+int collect__reap(struct collect *c, const struct tables *t, const struct window *open)
 {
+	/* Its end is not known yet: whatever has happened lies before it. */
+	const struct window win = { open->epoch, open->start, open->start + (1ULL << 62) }, *w = &win;
 	struct acct_task copy;
 	struct acct_cpu cpu;
 
