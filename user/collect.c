@@ -29,6 +29,8 @@ acct_inline struct acct_row *acct_env_row(struct acct_cpu *c, struct acct_task *
 	return NULL;
 }
 
+#define PREFETCH 8 /* records ahead */
+
 struct bag_call {
 	uint32_t entity;
 	struct rep_call call;
@@ -163,25 +165,33 @@ void collect__free(struct collect *c)
 
 /* ---- adding up ---- */
 
-static void bag_add(struct collect *c, struct bag *b, uint32_t entity, const struct rep_call *call)
+/* The entity's call of that key, made where there is none. NULL: no memory, and c->err is set. */
+static struct rep_call *bag_call(struct collect *c, struct bag *b, uint32_t entity, uint32_t key)
 {
-	uint32_t i = hash__get(&b->hash, entity, call->key, b->n);
-	struct rep_call *to;
+	uint32_t i = hash__get(&b->hash, entity, key, b->n);
 
 	if (i == HASH_NONE) {
 		c->err = -ENOMEM;
-		return;
+		return NULL;
 	}
 	if (i == b->n) {
 		struct bag_call *fresh = GROW(c, b->v, b->n, b->cap);
 
 		if (!fresh)
-			return;
+			return NULL;
 		fresh->entity = entity;
-		fresh->call.key = call->key;
+		fresh->call.key = key;
 		fresh->call.min_ns = UINT64_MAX;
 	}
-	to = &b->v[i].call;
+	return &b->v[i].call;
+}
+
+static void bag_add(struct collect *c, struct bag *b, uint32_t entity, const struct rep_call *call)
+{
+	struct rep_call *to = bag_call(c, b, entity, call->key);
+
+	if (!to)
+		return;
 	to->open += call->open;
 	to->count += call->count;
 	to->errors += call->errors;
@@ -195,6 +205,17 @@ static void bag_add(struct collect *c, struct bag *b, uint32_t entity, const str
 		to->max_ns = call->max_ns;
 	for (int k = 0; k < AC_OFF_NR; k++)
 		to->off_ns[k] += call->off_ns[k];
+}
+
+static void bag_add_open(struct collect *c, struct bag *b, uint32_t entity, uint32_t key,
+			 uint64_t pending)
+{
+	struct rep_call *to = bag_call(c, b, entity, key);
+
+	if (!to)
+		return;
+	to->open++;
+	to->pending_ns += pending;
 }
 
 static void add_call(struct collect *c, const struct who *w, const struct rep_call *call)
@@ -278,6 +299,25 @@ static void add_sums(struct collect *c, const struct who *w, uint32_t cpu,
 		t->involuntary += s->involuntary;
 		if (any)
 			task_cpu_add(c, w->task, cpu, ns);
+	}
+}
+
+/* add_sums() of nothing but time off the CPU: most tasks sleep, and this is all there is to add of
+ * them. */
+static void add_off(struct collect *c, const struct who *w, uint32_t cpu, uint8_t cls, uint64_t ns)
+{
+	c->r.sys_ns[cls] += ns;
+	if (w->group != HASH_NONE)
+		c->r.groups[w->group].ns[cls] += ns;
+	if (w->proc != HASH_NONE)
+		c->r.procs[w->proc].ns[cls] += ns;
+	if (w->task != HASH_NONE) {
+		uint64_t all[AC_NR] = {[0] = 0};
+
+		all[cls] = ns;
+		c->r.tasks[w->task].ns[cls] += ns;
+		if (ns)
+			task_cpu_add(c, w->task, cpu, all);
 	}
 }
 
@@ -422,14 +462,22 @@ static void call_of_bank(struct rep_call *call, uint32_t key, const struct acct_
 static void add_open(struct collect *c, const struct who *w, uint32_t key, uint64_t begin,
 		     const struct window *win)
 {
-	struct rep_call call = {.key = key, .open = 1, .min_ns = UINT64_MAX};
+	uint64_t pending;
 
 	if (key == KEY_NO_CALL)
 		return;
 	if (acct_before(begin, win->start))
 		begin = win->start;
-	call.pending_ns = acct_before(begin, win->end) ? win->end - begin : 0;
-	add_call(c, w, &call);
+	pending = acct_before(begin, win->end) ? win->end - begin : 0;
+	bag_add_open(c, &c->sys_bag, 0, key, pending);
+	if (w->cpu_only)
+		return;
+	if (w->group != HASH_NONE)
+		bag_add_open(c, &c->group_bag, w->group, key, pending);
+	if (w->proc != HASH_NONE)
+		bag_add_open(c, &c->proc_bag, w->proc, key, pending);
+	if (w->task != HASH_NONE)
+		bag_add_open(c, &c->task_bag, w->task, key, pending);
 }
 
 static void add_calls(struct collect *c, const struct tables *t, const struct who *w,
@@ -635,7 +683,7 @@ static void dead_push(struct collect *c, uint32_t slot)
 int collect__reap(struct collect *c, const struct tables *t, const struct window *open)
 {
 	/* Its end is not known yet: whatever has happened lies before it. */
-	const struct window win = { open->epoch, open->start, open->start + (1ULL << 62) }, *w = &win;
+	const struct window win = {open->epoch, open->start, open->start + (1ULL << 62)}, *w = &win;
 	struct acct_task copy;
 	struct acct_cpu cpu;
 
@@ -669,7 +717,6 @@ static bool add_untouched(struct collect *c, const struct tables *t, uint32_t sl
 {
 	const struct acct_task *rec = &t->tasks[slot];
 	uint32_t seq = *(volatile const uint32_t *)&rec->seq;
-	struct acct_sums s = {0};
 	struct acct_state st;
 	struct who who;
 	uint32_t cpu, epoch;
@@ -684,8 +731,8 @@ static bool add_untouched(struct collect *c, const struct tables *t, uint32_t sl
 	if ((int32_t)(win->epoch - epoch) <= 0 || acct_on_cpu(&st) || st.cls >= AC_IDLE)
 		return false;
 	who = who_is(c, slot, &rec->id, &st, false);
-	s.ns[st.cls] = win->end - (acct_before(st.since, win->start) ? win->start : st.since);
-	add_sums(c, &who, cpu, &s);
+	add_off(c, &who, cpu, st.cls,
+		win->end - (acct_before(st.since, win->start) ? win->start : st.since));
 	add_open(c, &who, st.flags & AS_CALL ? st.key : KEY_NO_CALL, st.begin, win);
 	if (who.task != HASH_NONE)
 		c->r.tasks[who.task].state = state_name(st.cls);
@@ -976,6 +1023,16 @@ static void finish(struct collect *c, const struct tables *t, const struct windo
 	}
 }
 
+/* Asks for what a sleeping task's record is read for: the table is larger than the caches. */
+static void prefetch_task(const struct tables *t, uint32_t slot)
+{
+	if (slot >= t->ntasks)
+		return;
+	__builtin_prefetch(&t->tasks[slot].tag);
+	__builtin_prefetch(&t->tasks[slot].st.begin);
+	__builtin_prefetch(&t->tasks[slot].id.start);
+}
+
 int collect__window(struct collect *c, const struct tables *t, const struct window *w,
 		    struct report *r)
 {
@@ -990,6 +1047,7 @@ int collect__window(struct collect *c, const struct tables *t, const struct wind
 	for (uint32_t s = SLOT_FIRST(t->ncpus); s < t->ntasks && !c->err; s++) {
 		if (!(t->tasks[s].tag >> 32))
 			break;
+		prefetch_task(t, s + PREFETCH);
 		collect_slot(c, t, s, w);
 	}
 	if (!c->err) {
