@@ -11,7 +11,8 @@ VERSION := 0.1.0
 PREFIX  ?= /usr/local
 CC      ?= gcc
 CLANG   ?= clang
-BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/local/sbin/bpftool) bpftool)
+# Ubuntu hides the real one beside its kernels; the one in PATH is a wrapper that looks for the running kernel.
+BPFTOOL ?= $(firstword $(wildcard /usr/lib/linux-tools/*/bpftool /usr/sbin/bpftool /usr/local/sbin/bpftool) bpftool)
 STRIP   := $(firstword $(shell command -v llvm-strip 2>/dev/null) $(wildcard /usr/lib/llvm-*/bin/llvm-strip) llvm-strip)
 B       := .build
 
@@ -71,10 +72,10 @@ $(B):
 # ---- what is needed to build, run and test: Debian and Ubuntu ----
 
 DEPS_BUILD := gcc make pkg-config clang llvm libbpf-dev libelf-dev zlib1g-dev libjansson-dev libseccomp-dev
-DEPS_TEST  := libcmocka-dev clang-format shellcheck strace python3 git libclang-rt-dev
+DEPS_TEST  := libcmocka-dev clang-format shellcheck strace python3 git
 STAMP := $(B)/deps
 
-# Ubuntu has bpftool in a package named after the kernel's tools; llvm's sanitizer runtime is named by version.
+# Ubuntu has bpftool in a package named after the kernel's tools.
 .PHONY: deps
 deps:
 	$(Q)tests/deps.sh $(DEPS_BUILD) $(DEPS_TEST)

@@ -4,7 +4,8 @@
  *
  * Pure: no clock, no map, no libc. The BPF programs, the readers and the engines without BPF all
  * run this text. It is handed the records that an event concerns and the event's time, and it owns
- * every number in them. Who includes it defines, before or after, the two look-ups that it asks for:
+ * every number in them. Who includes it defines, before or after, the two look-ups that it asks
+ * for:
  *
  *   acct_env_call(c, t, key, &tag)  the record of the running task's call
  *   acct_env_row(c, t, slot, cpu, &tag)  the record of a task on a CPU
@@ -27,7 +28,8 @@
  *
  * Windows. Records hold two banks, for the current window and the last. The first event past a
  * boundary rolls its record: the old bank is charged up to the boundary and left to the reader.
- * A record that no event has touched is rolled by the reader, on its own copy, by the same function.
+ * A record that no event has touched is rolled by the reader, on its own copy, by the same
+ * function.
  */
 #ifndef ACCT_H
 #define ACCT_H
@@ -48,9 +50,12 @@
 #define acct_cold static __attribute__((noinline, unused))
 #endif
 #define acct_unlikely(x) __builtin_expect(!!(x), 0)
-/* Orders this CPU's accesses against an interrupt on the same CPU: the compiler must keep the order. */
+#define acct_likely(x)	 __builtin_expect(!!(x), 1)
+/* Orders this CPU's accesses against an interrupt on the same CPU: the compiler must keep the
+ * order. */
 #define acct_barrier() __asm__ volatile("" ::: "memory")
-/* Keeps the bound check of an index and its use on one register, as the verifier needs to see it. */
+/* Keeps the bound check of an index and its use on one register, as the verifier needs to see it.
+ */
 #define acct_opaque(x) __asm__ volatile("" : "+r"(x))
 
 acct_inline struct acct_call *acct_env_call(struct acct_cpu *c, struct acct_task *t, __u32 key,
@@ -180,7 +185,8 @@ acct_inline void acct_frames_charge(struct acct_cpu *c, const struct acct_now *n
 	acct_barrier();
 	top = &c->stack[(d - 1) & (ACCT_DEPTH - 1)];
 	top->excl += n->now - last;
-	/* A nested interrupt may add to the same class in between: the one place that needs an atomic add. */
+	/* A nested interrupt may add to the same class in between: the one place that needs an
+	 * atomic add. */
 	if (top->cls < AC_STEAL_NR)
 		__sync_fetch_and_add(&c->total[top->cls], n->now - last);
 }
@@ -279,11 +285,12 @@ acct_inline struct acct_call_bank *acct_call_bank(struct acct_call *call, __u64 
 acct_inline void acct_call_count(struct acct_call_bank *b, __u64 elapsed, int error)
 {
 	b->count++;
-	b->errors += error;
 	b->elapsed += elapsed;
-	if (elapsed < b->min)
+	if (acct_unlikely(error))
+		b->errors++;
+	if (acct_unlikely(elapsed < b->min))
 		b->min = elapsed;
-	if (elapsed > b->max)
+	if (acct_unlikely(elapsed > b->max))
 		b->max = elapsed;
 }
 
@@ -309,7 +316,22 @@ acct_inline void acct_split_clear(struct acct_state *st)
 	st->flags &= ~AS_SPLIT;
 }
 
-/* The open call of t ends now. Counts it, or adds its time to pending when its begin was not seen. */
+/* Hands the open call's split to its record; most calls have one part, or two. */
+acct_inline void acct_split_move(struct acct_state *st, struct acct_call_bank *b)
+{
+	for (int i = 0; i < AC_OFF_NR; i++) {
+		if (st->off[i]) {
+			b->off[i] += st->off[i];
+			st->off[i] = 0;
+		}
+	}
+	b->stolen += st->stolen;
+	st->stolen = 0;
+	st->flags &= ~AS_SPLIT;
+}
+
+/* The open call of t ends now. Counts it, or adds its time to pending when its begin was not seen.
+ */
 acct_inline void acct_call_end(struct acct_cpu *c, struct acct_task *t, const struct acct_now *n,
 			       int error)
 {
@@ -326,14 +348,12 @@ acct_inline void acct_call_end(struct acct_cpu *c, struct acct_task *t, const st
 	} else {
 		acct_call_count(b, n->now - st->begin, error);
 	}
-	if (st->flags & AS_SPLIT) {
-		if (!(st->flags & AS_NOBEGIN)) {
-			b->stolen += st->stolen;
-			for (int i = 0; i < AC_OFF_NR; i++)
-				b->off[i] += st->off[i];
-		}
+	if (!(st->flags & AS_SPLIT))
+		return;
+	if (acct_unlikely(st->flags & AS_NOBEGIN))
 		acct_split_clear(st);
-	}
+	else
+		acct_split_move(st, b);
 }
 
 /* ---- charging ---- */
@@ -403,9 +423,9 @@ acct_inline void acct_slice(struct acct_task *t, struct acct_cpu *c, const struc
 }
 
 /*
- * Brings t into n's window: closes the bank of the window before, opens a new one. A record that has
- * missed whole windows gives the last one of them its full length; those before were completed by
- * the reader. c is only used for a task that is on it.
+ * Brings t into n's window: closes the bank of the window before, opens a new one. A record that
+ * has missed whole windows gives the last one of them its full length; those before were completed
+ * by the reader. c is only used for a task that is on it.
  */
 acct_cold int acct_roll(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n)
 {
@@ -422,7 +442,8 @@ acct_cold int acct_roll(struct acct_task *t, struct acct_cpu *c, const struct ac
 			t->st.since = n->prev_start;
 			if (acct_on_cpu(&t->st))
 				for (__u32 i = 0; i < AC_STEAL_NR; i++)
-					c->taken[i] = acct_total_at(c, i, n->epoch - 1, n->prev_start);
+					c->taken[i] =
+						acct_total_at(c, i, n->epoch - 1, n->prev_start);
 		}
 	}
 	acct_slice(t, c, n, &b->s, n->start, 1);
@@ -468,7 +489,8 @@ acct_inline void acct_resolve(struct acct_task *t, struct acct_bank *b, __u8 cls
 
 /* ---- system calls: t is on the CPU of c ---- */
 
-/* An edge that finds t in another class than `expect`, or interrupts to be taken out: charge, then resolve. */
+/* An edge that finds t in another class than `expect`, or interrupts to be taken out: charge, then
+ * resolve. */
 acct_cold int acct_charge_cold(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n,
 			       __u32 expect)
 {
@@ -484,7 +506,7 @@ acct_inline void acct_charge_hot(struct acct_task *t, struct acct_cpu *c, const 
 {
 	__u64 d = n->now - t->st.since;
 
-	if (t->st.cls == expect && (__s64)d > 0 && c->irq_events == c->irq_seen) {
+	if (acct_likely(t->st.cls == expect && (__s64)d > 0 && c->irq_events == c->irq_seen)) {
 		t->st.since = n->now;
 		b->s.ns[expect] += d;
 	} else {
@@ -520,7 +542,7 @@ acct_inline void acct_sys_exit(struct acct_task *t, struct acct_cpu *c, const st
 	struct acct_state *st = &t->st;
 
 	acct_charge_hot(t, c, n, &t->bank[t->tag & 1], AC_SYS);
-	if (st->flags & AS_CALL)
+	if (acct_likely(st->flags & AS_CALL))
 		acct_call_end(c, t, n, error);
 	else
 		c->unmatched++; /* a seccomp filter's refusal, or a begin that was not seen */
@@ -649,8 +671,8 @@ acct_inline void acct_task_init(struct acct_task *t, const struct acct_now *n, _
 }
 
 /*
- * A child's state at its fork: runnable, not yet on a CPU, inside the call that its parent is in. That
- * call's return to the child is not a call of the child's: pending only.
+ * A child's state at its fork: runnable, not yet on a CPU, inside the call that its parent is in.
+ * That call's return to the child is not a call of the child's: pending only.
  */
 acct_inline void acct_fork(struct acct_state *child, const struct acct_state *parent, __u64 now,
 			   int kthread)
@@ -666,7 +688,8 @@ acct_inline void acct_fork(struct acct_state *child, const struct acct_state *pa
 
 /*
  * The old image's account t ends now; nt, freshly initialised, goes on with its state, the open
- * execve included. A kernel thread that execs becomes a user task about whose mode nothing is known.
+ * execve included. A kernel thread that execs becomes a user task about whose mode nothing is
+ * known.
  */
 acct_inline void acct_exec(struct acct_task *t, struct acct_task *nt, struct acct_cpu *c,
 			   const struct acct_now *n)

@@ -16,9 +16,11 @@ enum arch {
 	ARCH_PPC,
 };
 const volatile __u32 machine = ARCH_OTHER;
-/* sched_switch has prev_state as its fourth argument: 5.18, fa2c3254d7cf ("sched/tracing: Don't re-read p->state") */
+/* sched_switch has prev_state as its fourth argument: 5.18, fa2c3254d7cf ("sched/tracing: Don't
+ * re-read p->state") */
 const volatile bool have_prev_state = false;
-/* task local storage can be made; else a hash keyed by the task's address stands in: before 5.11, a10787e6d58c */
+/* task local storage can be made; else a hash keyed by the task's address stands in: before 5.11,
+ * a10787e6d58c */
 const volatile bool have_storage = true;
 
 /* bpf_probe_read_kernel is allowed; lockdown=confidentiality refuses it */
@@ -101,15 +103,16 @@ enum bpf_func_id___pt_regs {
 };
 
 /*
- * The number of the system call that an off-CPU task sits in, from its saved registers, or -1. Traps and
- * interrupts leave -1 in orig_ax (x86) and syscallno (arm64), another vector than 0xc00 or 0x3000
- * in trap (powerpc).
+ * The number of the system call that an off-CPU task sits in, from its saved registers, or -1.
+ * Traps and interrupts leave -1 in orig_ax (x86) and syscallno (arm64), another vector than 0xc00
+ * or 0x3000 in trap (powerpc).
  */
 static __always_inline long task_syscall(struct task_struct *p)
 {
 	void *regs;
 
-	if (!bpf_core_enum_value_exists(enum bpf_func_id___pt_regs, BPF_FUNC_task_pt_regs___pt_regs))
+	if (!bpf_core_enum_value_exists(enum bpf_func_id___pt_regs,
+					BPF_FUNC_task_pt_regs___pt_regs))
 		return -1;
 	regs = (void *)bpf_task_pt_regs(p);
 	if (machine == ARCH_X86)
@@ -119,7 +122,9 @@ static __always_inline long task_syscall(struct task_struct *p)
 	if (machine == ARCH_PPC) {
 		unsigned long trap = ((struct pt_regs___ppc *)regs)->trap & ~0xfUL;
 
-		return trap == 0xc00 || trap == 0x3000 ? (long)((struct pt_regs___ppc *)regs)->gpr[0] : -1;
+		return trap == 0xc00 || trap == 0x3000
+			       ? (long)((struct pt_regs___ppc *)regs)->gpr[0]
+			       : -1;
 	}
 	return -1;
 }

@@ -2,36 +2,36 @@
 /*
  * Every map, and the accessors that hide them: handlers never touch a map helper.
  *
- * The numbers live in plain arrays, mapped by the reader. Where hypervisor calls are traced, the loader drops
- * BPF_F_MMAPABLE from the two that interrupts write (cpus, icalls): on powerpc's hash MMU the
- * pages of a mappable array are themselves faulted in by hypervisor calls. Sizes are set by the
- * loader; the 1 here is a placeholder. A record's owner is told by utilbpf.h.
+ * The numbers live in plain arrays, mapped by the reader. Where hypervisor calls are traced, the
+ * loader drops BPF_F_MMAPABLE from the two that interrupts write (cpus, icalls): on powerpc's hash
+ * MMU the pages of a mappable array are themselves faulted in by hypervisor calls. Sizes are set by
+ * the loader; the 1 here is a placeholder. A record's owner is told by utilbpf.h.
  */
 #ifndef MAPS_BPF_H
 #define MAPS_BPF_H
 
 #include "acct.h"
 
-#define ARRAY(name_, type_, flags_)                  \
-	struct {                                     \
-		__uint(type, BPF_MAP_TYPE_ARRAY);    \
-		__uint(max_entries, 1);              \
-		__uint(map_flags, flags_);           \
-		__type(key, __u32);                  \
-		__type(value, type_);                \
+#define ARRAY(name_, type_, flags_)                                                                \
+	struct {                                                                                   \
+		__uint(type, BPF_MAP_TYPE_ARRAY);                                                  \
+		__uint(max_entries, 1);                                                            \
+		__uint(map_flags, flags_);                                                         \
+		__type(key, __u32);                                                                \
+		__type(value, type_);                                                              \
 	} name_ SEC(".maps")
-#define INDEX(name_)                                          \
-	struct {                                              \
-		__uint(type, BPF_MAP_TYPE_HASH);              \
-		__uint(max_entries, 1);                       \
-		__type(key, struct acct_index_key);           \
-		__type(value, __u32);                         \
+#define INDEX(name_)                                                                               \
+	struct {                                                                                   \
+		__uint(type, BPF_MAP_TYPE_HASH);                                                   \
+		__uint(max_entries, 1);                                                            \
+		__type(key, struct acct_index_key);                                                \
+		__type(value, __u32);                                                              \
 	} name_ SEC(".maps")
-#define STACK(name_)                              \
-	struct {                                  \
-		__uint(type, BPF_MAP_TYPE_STACK); \
-		__uint(max_entries, 1);           \
-		__type(value, __u32);             \
+#define STACK(name_)                                                                               \
+	struct {                                                                                   \
+		__uint(type, BPF_MAP_TYPE_STACK);                                                  \
+		__uint(max_entries, 1);                                                            \
+		__type(value, __u32);                                                              \
 	} name_ SEC(".maps")
 
 ARRAY(cpus, struct acct_cpu, BPF_F_MMAPABLE);
@@ -40,10 +40,10 @@ ARRAY(calls, struct acct_call, BPF_F_MMAPABLE);
 ARRAY(rows, struct acct_row, BPF_F_MMAPABLE);
 ARRAY(icalls, struct acct_call, BPF_F_MMAPABLE);
 ARRAY(hctl, struct acct_ctl, 0); /* ctl again, for hypervisor call programs, see above */
-INDEX(call_index);  /* (slot, call) -> calls, (slot, cpu) -> rows: task context only */
-INDEX(icall_index); /* (slot, call) -> icalls: interrupts only */
-STACK(free_tasks);   /* slots */
-STACK(free_calls);   /* first record of a free chunk; the same for the others */
+INDEX(call_index);		 /* (slot, call) -> calls, (slot, cpu) -> rows: task context only */
+INDEX(icall_index);		 /* (slot, call) -> icalls: interrupts only */
+STACK(free_tasks);		 /* slots */
+STACK(free_calls);		 /* first record of a free chunk; the same for the others */
 STACK(free_rows);
 STACK(free_icalls);
 
@@ -81,7 +81,8 @@ static __always_inline struct acct_task *task_at(__u32 slot)
 
 #define OWNER_ITER 0x40000000U
 
-/* The link of p, or NULL. A link whose owner has not filled it in yet has slot 0 and no OWNER_SURPLUS. */
+/* The link of p, or NULL. A link whose owner has not filled it in yet has slot 0 and no
+ * OWNER_SURPLUS. */
 static __always_inline struct acct_link *link_find(struct task_struct *p, const bool btf)
 {
 	__u64 key = (__u64)p;
@@ -95,9 +96,10 @@ static __always_inline struct acct_link *link_find(struct task_struct *p, const 
  * The same, made when it is missing: `owner` names the context, so that of two that come at once
  * just one finds its own name there and fills it in. NULL: no memory.
  */
-static __always_inline struct acct_link *link_make(struct task_struct *p, __u32 owner, const bool btf)
+static __always_inline struct acct_link *link_make(struct task_struct *p, __u32 owner,
+						   const bool btf)
 {
-	struct acct_link init = { .owner = owner };
+	struct acct_link init = {.owner = owner};
 	__u64 key = (__u64)p;
 
 	if (btf && have_storage)
@@ -186,7 +188,7 @@ acct_inline struct acct_call *acct_env_call(struct acct_cpu *c, struct acct_task
 acct_inline struct acct_row *acct_env_row(struct acct_cpu *c, struct acct_task *t, __u32 slot,
 					  __u32 cpu, __u64 *tag)
 {
-	struct acct_index_key k = { .slot = slot, .key = KEY_ROW(cpu) };
+	struct acct_index_key k = {.slot = slot, .key = KEY_ROW(cpu)};
 	__u32 idx = 0, *found = bpf_map_lookup_elem(&call_index, &k);
 	struct acct_row *row;
 
@@ -218,7 +220,7 @@ acct_inline struct acct_row *acct_env_row(struct acct_cpu *c, struct acct_task *
 static __always_inline struct acct_call *icall_get(struct acct_cpu *c, const struct acct_now *n,
 						   __u32 cls, __u32 key, __u64 *tag)
 {
-	struct acct_index_key k = { .slot = c->slot, .key = key };
+	struct acct_index_key k = {.slot = c->slot, .key = key};
 	__u32 idx, *found = bpf_map_lookup_elem(&icall_index, &k);
 	struct acct_call *call;
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The programs: one per tracepoint, in two flavours. tp_btf is the usual one; raw_tp serves kernels without
- * BTF for it, program by program. Each stamps the event, finds the records that it is about and calls
- * acct.h, which knows everything about time. What the loader does not ask for is not loaded.
+ * The programs: one per tracepoint, in two flavours. tp_btf is the usual one; raw_tp serves kernels
+ * without BTF for it, program by program. Each stamps the event, finds the records that it is about
+ * and calls acct.h, which knows everything about time. What the loader does not ask for is not
+ * loaded.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -13,16 +14,16 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define PROGRAM(tp)                        \
-	SEC("?tp_btf/" #tp)                \
-	int btf_##tp(__u64 *ctx)           \
-	{                                  \
-		return on_##tp(ctx, true); \
-	}                                  \
-	SEC("?raw_tp/" #tp)                \
-	int raw_##tp(__u64 *ctx)           \
-	{                                  \
-		return on_##tp(ctx, false);\
+#define PROGRAM(tp)                                                                                \
+	SEC("?tp_btf/" #tp)                                                                        \
+	int btf_##tp(__u64 *ctx)                                                                   \
+	{                                                                                          \
+		return on_##tp(ctx, true);                                                         \
+	}                                                                                          \
+	SEC("?raw_tp/" #tp)                                                                        \
+	int raw_##tp(__u64 *ctx)                                                                   \
+	{                                                                                          \
+		return on_##tp(ctx, false);                                                        \
 	}
 
 /* ---- what every program begins with ---- */
@@ -34,12 +35,12 @@ static __always_inline bool event(struct acct_now *n, struct acct_cpu **c)
 
 	if (!e) /* off is off before the clock is read */
 		return false;
+	/* The clock first: reading it waits for all that was begun before it, and nothing after it.
+	 */
+	acct_time(n, &ctl, e, bpf_ktime_get_ns());
 	n->cpu = bpf_get_smp_processor_id();
 	*c = cpu_get(n->cpu);
-	if (!*c)
-		return false;
-	acct_time(n, &ctl, e, bpf_ktime_get_ns());
-	return true;
+	return *c;
 }
 
 static __always_inline void roll(struct acct_task *t, struct acct_cpu *c, struct acct_now *n)
@@ -51,7 +52,8 @@ static __always_inline void roll(struct acct_task *t, struct acct_cpu *c, struct
 }
 
 /* The record of slot, in the event's window. NULL: no such record. */
-static __always_inline struct acct_task *task_now(__u32 slot, struct acct_cpu *c, struct acct_now *n)
+static __always_inline struct acct_task *task_now(__u32 slot, struct acct_cpu *c,
+						  struct acct_now *n)
 {
 	struct acct_task *t = slot ? task_at(slot) : NULL;
 
@@ -131,10 +133,11 @@ static __always_inline void link_publish(struct acct_link *l, __u32 slot)
 /* ---- scheduler ---- */
 
 /*
- * A task that no event or seeding has told of (a kernel may hide some from the iterator): nobody saw it run, so it
- * has been sleeping in this window, and its mode is unknown.
+ * A task that no event or seeding has told of (a kernel may hide some from the iterator): nobody
+ * saw it run, so it has been sleeping in this window, and its mode is unknown.
  */
-static __always_inline void unknown_state(struct acct_state *st, __u64 born, const struct acct_now *n)
+static __always_inline void unknown_state(struct acct_state *st, __u64 born,
+					  const struct acct_now *n)
 {
 	st->since = acct_before(born, n->start) ? n->start : born;
 	st->cls = AC_SLEEP;
@@ -176,7 +179,7 @@ static __noinline int link_unknown(struct task_struct *p, struct acct_cpu *c,
 
 /* A surplus task comes onto the CPU: its state is put into the CPU's surplus record. */
 __noinline int surplus_arrive(struct acct_task *t, struct acct_link *l, struct acct_cpu *c,
-				     const struct acct_now *n)
+			      const struct acct_now *n)
 {
 	if (!t || !c || !n)
 		return 0;
@@ -199,7 +202,8 @@ __noinline int surplus_arrive(struct acct_task *t, struct acct_link *l, struct a
  * surplus task the CPU's surplus record, with p's state put into it.
  */
 static __always_inline struct acct_task *task_arrive(struct task_struct *p, struct acct_cpu *c,
-						     struct acct_now *n, __u32 *slot, const bool btf)
+						     struct acct_now *n, __u32 *slot,
+						     const bool btf)
 {
 	struct acct_link *l;
 	struct acct_task *t;
@@ -224,7 +228,8 @@ static __always_inline struct acct_task *task_arrive(struct task_struct *p, stru
 	return t;
 }
 
-/* A surplus task has left the CPU for cls: its state goes back to its link, its time to the population. */
+/* A surplus task has left the CPU for cls: its state goes back to its link, its time to the
+ * population. */
 static __always_inline void surplus_leave(struct task_struct *p, struct acct_task *t,
 					  struct acct_cpu *c, const struct acct_now *n,
 					  const bool btf)
@@ -251,8 +256,9 @@ static __always_inline void seat(struct acct_cpu *c, struct task_struct *p, __u3
 }
 
 /*
- * t arrives on a CPU, but the chain has it running on another still: its switch out there was missed. The time since
- * is off-CPU time of t, and nobody's on that CPU: busy time of its surplus task until the next event there tells.
+ * t arrives on a CPU, but the chain has it running on another still: its switch out there was
+ * missed. The time since is off-CPU time of t, and nobody's on that CPU: busy time of its surplus
+ * task until the next event there tells.
  */
 __noinline int evict(struct acct_task *t, __u32 slot)
 {
@@ -279,7 +285,8 @@ out:
 	return 0;
 }
 
-/* When the task that c believes in has left, by the scheduler's own count of its run time; at most now. */
+/* When the task that c believes in has left, by the scheduler's own count of its run time; at most
+ * now. */
 static __always_inline __u64 left_at(const struct acct_cpu *c, const struct acct_task *old,
 				     const struct acct_now *n, __u8 *cls)
 {
@@ -295,8 +302,8 @@ static __always_inline __u64 left_at(const struct acct_cpu *c, const struct acct
 }
 
 /*
- * The task that runs on c is not the one that the chain of switches has told. Ends the old one's time when it left,
- * as far as that is known, and puts p there from then.
+ * The task that runs on c is not the one that the chain of switches has told. Ends the old one's
+ * time when it left, as far as that is known, and puts p there from then.
  */
 static __noinline int resync(struct task_struct *p, struct acct_cpu *c, struct acct_now *n,
 			     const bool btf)
@@ -333,6 +340,18 @@ static __noinline int resync(struct task_struct *p, struct acct_cpu *c, struct a
 	return 0;
 }
 
+/*
+ * The record of the current task. Some switches happen without an event: then the first event of the task that
+ * runs here puts it there.
+ */
+static __always_inline struct acct_task *task_current(struct task_struct *p, struct acct_cpu *c,
+						      struct acct_now *n, const bool btf)
+{
+	if (acct_unlikely(c->task != (__u64)p))
+		resync(p, c, n, btf);
+	return c->task == (__u64)p ? task_now(c->slot, c, n) : NULL;
+}
+
 static __always_inline void leave(__u64 *ctx, struct task_struct *prev, struct acct_cpu *c,
 				  struct acct_now *n, const bool btf)
 {
@@ -345,8 +364,12 @@ static __always_inline void leave(__u64 *ctx, struct task_struct *prev, struct a
 	t = task_now(c->slot, c, n);
 	if (!t)
 		return;
-	if (!preempt)
-		cls = acct_off_class(switch_state(ctx, prev, btf), task_in_iowait(prev, btf));
+	if (!preempt) {
+		__u32 state = switch_state(ctx, prev, btf);
+		bool io = (state & ACCT_TASK_UNINTERRUPTIBLE) && task_in_iowait(prev, btf);
+
+		cls = acct_off_class(state, io);
+	}
 	if (c->slot == SLOT_IDLE(n->cpu, ncpus)) {
 		acct_switch_out(t, c, n, AC_WAIT, 1);
 		t->st.cls = AC_NONE;
@@ -400,8 +423,10 @@ static __always_inline int on_sched_wakeup(__u64 *ctx, const bool btf)
 	struct acct_now n;
 	struct acct_cpu *c;
 
+	if (!event(&n, &c))
+		return 0;
 	l = link_find(p, btf);
-	if (!link_usable(l) || !event(&n, &c))
+	if (!link_usable(l))
 		return 0;
 	c->events++;
 	if (acct_unlikely(!l->slot)) {
@@ -440,7 +465,8 @@ static __always_inline int on_sched_migrate_task(__u64 *ctx, const bool btf)
 }
 PROGRAM(sched_migrate_task)
 
-/* The generations of images: a thread starts anew, and knows its leader's, whose tid it may take over. */
+/* The generations of images: a thread starts anew, and knows its leader's, whose tid it may take
+ * over. */
 static __always_inline void fork_generation(struct acct_task *t, const struct acct_task *parent)
 {
 	if (t->id.tgid == parent->id.tgid)
@@ -460,7 +486,7 @@ static __always_inline int on_sched_process_fork(__u64 *ctx, const bool btf)
 	if (!event(&n, &c))
 		return 0;
 	c->events++;
-	parent = task_now(c->slot, c, &n);
+	parent = task_current((void *)ctx[0], c, &n, btf);
 	owner = n.cpu + 1;
 	l = link_make(child, owner, btf);
 	if (!parent || !l || l->owner != owner || link_usable(l))
@@ -498,7 +524,7 @@ static __always_inline int on_sched_process_exec(__u64 *ctx, const bool btf)
 	if (!event(&n, &c))
 		return 0;
 	c->events++;
-	t = task_now(c->slot, c, &n);
+	t = task_current(p, c, &n, btf);
 	l = link_find(p, btf);
 	if (!t || !link_usable(l) || !l->slot)
 		return 0; /* a surplus task's images are not told apart */
@@ -531,14 +557,15 @@ static __always_inline int on_sched_process_exit(__u64 *ctx, const bool btf)
 	if (!event(&n, &c))
 		return 0;
 	c->events++;
-	t = task_now(c->slot, c, &n);
-	if (t && c->task == ctx[0])
+	t = task_current((void *)ctx[0], c, &n, btf);
+	if (t)
 		acct_exit(t, c, &n);
 	return 0;
 }
 PROGRAM(sched_process_exit)
 
-/* prctl(PR_SET_NAME), a write to /proc/PID/comm, exec: any of them can name another task than current. */
+/* prctl(PR_SET_NAME), a write to /proc/PID/comm, exec: any of them can name another task than
+ * current. */
 static __always_inline int on_task_rename(__u64 *ctx, const bool btf)
 {
 	struct acct_link *l = link_find((void *)ctx[0], btf);
@@ -561,13 +588,18 @@ PROGRAM(task_rename)
 
 /* ---- system calls ---- */
 
+static __always_inline struct task_struct *current_task(const bool btf)
+{
+	return btf ? bpf_get_current_task_btf() : (struct task_struct *)bpf_get_current_task();
+}
+
 /*
- * The time and records of a system call's event: event() and task_now() with fewer steps. A record that is in the last
- * published window already has had an event past its start, so this one is too. NULL: accounting is off, or the chain
- * of switches has not told who runs here.
+ * The time and records of a system call's event: event() and task_now() with fewer steps. A record
+ * that is in the last published window already has had an event past its start, so this one is too.
+ * NULL: accounting is off, or the chain of switches has not told who runs here.
  */
 static __always_inline struct acct_task *call_event(struct acct_now *n, struct acct_cpu **cpu,
-						    struct task_struct *p)
+						    struct task_struct **p, const bool btf)
 {
 	__u32 e = acct_epoch(&ctl);
 	struct acct_task *t;
@@ -575,11 +607,18 @@ static __always_inline struct acct_task *call_event(struct acct_now *n, struct a
 
 	if (!e)
 		return NULL;
+	n->now = bpf_ktime_get_ns();
 	n->cpu = bpf_get_smp_processor_id();
 	*cpu = c = cpu_get(n->cpu);
-	if (!c || c->task != (__u64)p)
+	*p = current_task(btf);
+	if (!c)
 		return NULL;
-	n->now = bpf_ktime_get_ns();
+	if (acct_unlikely(c->task != (__u64)*p)) {
+		acct_time(n, &ctl, e, n->now);
+		resync(*p, c, n, btf);
+		if (c->task != (__u64)*p)
+			return NULL;
+	}
 	t = task_at(c->slot);
 	if (t && acct_unlikely((__u32)t->tag != e)) {
 		acct_time(n, &ctl, e, n->now);
@@ -588,20 +627,15 @@ static __always_inline struct acct_task *call_event(struct acct_now *n, struct a
 	return t;
 }
 
-static __always_inline struct task_struct *current_task(const bool btf)
-{
-	return btf ? bpf_get_current_task_btf() : (struct task_struct *)bpf_get_current_task();
-}
-
 static __always_inline int on_sys_enter(__u64 *ctx, const bool btf)
 {
-	struct task_struct *p = current_task(btf);
 	long nr = (long)ctx[1];
+	struct task_struct *p;
 	struct acct_task *t;
 	struct acct_now n;
 	struct acct_cpu *c;
 
-	t = call_event(&n, &c, p);
+	t = call_event(&n, &c, &p, btf);
 	if (t)
 		acct_sys_enter(t, c, &n, CALL_KEY(CALL_SYSCALL, syscall_abi(p, nr, btf), nr));
 	return 0;
@@ -612,12 +646,12 @@ PROGRAM(sys_enter)
 
 static __always_inline int on_sys_exit(__u64 *ctx, const bool btf)
 {
-	struct task_struct *p = current_task(btf);
+	struct task_struct *p;
 	struct acct_task *t;
 	struct acct_now n;
 	struct acct_cpu *c;
 
-	t = call_event(&n, &c, p);
+	t = call_event(&n, &c, &p, btf);
 	if (t)
 		acct_sys_exit(t, c, &n, ctx[1] >= (__u64)-MAX_ERRNO);
 	return 0;
@@ -648,47 +682,47 @@ static __always_inline void leave_frame(struct acct_cpu *c, struct acct_now *n,
 		acct_frame_end(call, &f, tag, n->now);
 }
 
-static __always_inline int on_irq_handler_entry(__u64 *ctx, const bool btf)
+static __always_inline int frame_in(__u32 cls, __u32 key)
 {
 	struct acct_now n;
 	struct acct_cpu *c;
 
 	if (event(&n, &c))
-		enter(c, &n, &ctl, 0, CALL_KEY(CALL_IRQ, 0, (int)ctx[0]));
+		enter(c, &n, &ctl, cls, key);
 	return 0;
+}
+
+static __always_inline int frame_out(__u32 cls, __u32 key)
+{
+	struct acct_now n;
+	struct acct_cpu *c;
+
+	if (event(&n, &c))
+		leave_frame(c, &n, &ctl, cls, key);
+	return 0;
+}
+
+static __always_inline int on_irq_handler_entry(__u64 *ctx, const bool btf)
+{
+	return frame_in(0, CALL_KEY(CALL_IRQ, 0, (int)ctx[0]));
 }
 PROGRAM(irq_handler_entry)
 
 static __always_inline int on_irq_handler_exit(__u64 *ctx, const bool btf)
 {
-	struct acct_now n;
-	struct acct_cpu *c;
-
-	if (event(&n, &c))
-		leave_frame(c, &n, &ctl, 0, CALL_KEY(CALL_IRQ, 0, (int)ctx[0]));
-	return 0;
+	return frame_out(0, CALL_KEY(CALL_IRQ, 0, (int)ctx[0]));
 }
 PROGRAM(irq_handler_exit)
 
 static __always_inline int on_softirq_entry(__u64 *ctx, const bool btf)
 {
-	struct acct_now n;
-	struct acct_cpu *c;
-
-	if (event(&n, &c))
-		enter(c, &n, &ctl, 1, CALL_KEY(CALL_SOFTIRQ, 0, (__u32)ctx[0]));
-	return 0;
+	return frame_in(1, CALL_KEY(CALL_SOFTIRQ, 0, (__u32)ctx[0]));
 }
 PROGRAM(softirq_entry)
 
 static __always_inline int on_softirq_exit(__u64 *ctx, const bool btf)
 {
-	struct acct_now n;
-	struct acct_cpu *c;
-
-	if (event(&n, &c))
-		leave_frame(c, &n, &ctl, 1, CALL_KEY(CALL_SOFTIRQ, 0, (__u32)ctx[0]));
-	return 0;
+	return frame_out(1, CALL_KEY(CALL_SOFTIRQ, 0, (__u32)ctx[0]));
 }
 PROGRAM(softirq_exit)
 
@@ -766,7 +800,8 @@ int seed_tasks(struct bpf_iter__task *ctx)
 	l = link_make(p, OWNER_ITER, true);
 	if (!l || l->owner != OWNER_ITER)
 		return 0;
-	if (l->slot) { /* the second visit: it ran at the first, and left its CPU without an event */
+	if (l->slot) { /* the second visit: it ran at the first, and left its CPU without an event
+			*/
 		t = task_at(l->slot);
 		if (t && t->st.cls == AC_NONE && !p->on_cpu)
 			seed_state(&t->st, p, &n);
@@ -795,9 +830,38 @@ int seed_tasks(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+#define ABSENT_NS 20000000ULL
+
 /*
- * Run on a CPU by the loader: whoever runs there without the chain of switches knowing is put there. It
- * comes as an interrupt, so never in the middle of a switch.
+ * p runs here, as the chain of switches has it, but nothing has told of it for long: it may have
+ * left and come back unseen. When the scheduler has counted much less run time than has passed (its
+ * count lags by a tick, and leaves interrupts out), the CPU was idle in between.
+ */
+static __always_inline void absent(struct task_struct *p, struct acct_cpu *c, struct acct_now *n)
+{
+	__u64 left = c->seated + p->se.sum_exec_runtime - c->ran, away = n->now - left;
+	struct acct_task *t = task_now(c->slot, c, n);
+	struct acct_task *idle = task_now(SLOT_IDLE(n->cpu, ncpus), c, n);
+	struct acct_now then = *n;
+
+	if (!t || !idle || t->st.cls != AC_BUSY || c->slot < SLOT_FIRST(ncpus))
+		return;
+	if ((__s64)away < (__s64)ABSENT_NS || away < (n->now - c->seated) / 4)
+		return;
+	c->unmatched++;
+	then.now = acct_before(left, t->st.since) ? t->st.since : left;
+	acct_charge(t, c, &then);
+	t->st.cls = AC_SLEEP;
+	acct_switch_in(idle, c, &then, SLOT_IDLE(n->cpu, ncpus));
+	acct_charge(idle, c, n);
+	idle->st.cls = AC_NONE;
+	acct_switch_in(t, c, n, c->slot);
+	seat(c, p, c->slot, t, n, true);
+}
+
+/*
+ * Run on a CPU by the loader: whoever runs there without the chain of switches knowing is put
+ * there. It comes as an interrupt, so never in the middle of a switch.
  */
 SEC("?raw_tp")
 int seed_cpu(__u64 *ctx)
@@ -806,7 +870,11 @@ int seed_cpu(__u64 *ctx)
 	struct acct_now n;
 	struct acct_cpu *c;
 
-	if (event(&n, &c) && c->task != (__u64)p)
+	if (!event(&n, &c))
+		return 0;
+	if (c->task != (__u64)p)
 		resync(p, c, &n, true);
+	else if (p->pid)
+		absent(p, c, &n);
 	return 0;
 }

@@ -53,7 +53,7 @@ enum acct_call_class {
 #define KEY_NR_BITS  24
 #define KEY_NR_MASK  ((1U << KEY_NR_BITS) - 1)
 #define KEY_ABI_BITS 2
-#define CALL_KEY(class, abi, nr) \
+#define CALL_KEY(class, abi, nr)                                                                   \
 	(((__u32)(class) << 28) | ((__u32)(abi) << KEY_NR_BITS) | ((__u32)(nr)&KEY_NR_MASK))
 #define KEY_CLASS(key)	 ((key) >> 28)
 #define KEY_ABI(key)	 (((key) >> KEY_NR_BITS) & 3)
@@ -75,9 +75,9 @@ struct acct_now {
 
 /*
  * The windows, published by the reader. start[] is a ring over the epochs: a program that has read
- * `epoch` finds that window's start and its two predecessors' there, without any lock. Epoch 0 means
- * that accounting is off; epoch 1 is the warm-up in which tasks are learned; the first
- * window that is reported is ACCT_FIRST.
+ * `epoch` finds that window's start and its two predecessors' there, without any lock. Epoch 0
+ * means that accounting is off; epoch 1 is the warm-up in which tasks are learned; the first window
+ * that is reported is ACCT_FIRST.
  */
 #define ACCT_WARMUP 1U
 #define ACCT_FIRST  2U
@@ -89,8 +89,10 @@ struct acct_ctl {
 };
 
 /* acct_state.flags */
-#define AS_CALL	   (1U << 0) /* a system call is open: key and begin are valid */
-#define AS_NOBEGIN (1U << 1) /* its begin was not seen, or not in a reported window: pending only */
+#define AS_CALL (1U << 0) /* a system call is open: key and begin are valid */
+#define AS_NOBEGIN                                                                                 \
+	(1U << 1)	     /* its begin was not seen, or not in a reported window: pending only  \
+			      */
 #define AS_SPLIT   (1U << 2) /* off[] or stolen are not zero */
 #define AS_KTHREAD (1U << 3) /* runs in the kernel only: always `sys` on a CPU */
 #define AS_RAN	   (1U << 4) /* has been on a CPU: only then is a move a migration */
@@ -98,14 +100,14 @@ struct acct_ctl {
 
 /* The state of one task: where its time goes now, and the call it is in. */
 struct acct_state {
-	__u64 since;	     /* charged up to here */
-	__u8 cls;	     /* where time goes from here: enum acct_class */
-	__u8 mode;	     /* AC_USER, AC_SYS or AC_BUSY (unknown): what it does on a CPU */
-	__u8 flags;	     /* AS_* */
+	__u64 since; /* charged up to here */
+	__u8 cls;    /* where time goes from here: enum acct_class */
+	__u8 mode;   /* AC_USER, AC_SYS or AC_BUSY (unknown): what it does on a CPU */
+	__u8 flags;  /* AS_* */
 	__u8 pad;
-	__u32 key;	     /* of the open call */
-	__u64 begin;	     /* of the open call */
-	__u64 stolen;	     /* interrupts and hypervisor calls on top of the open call so far */
+	__u32 key;	      /* of the open call */
+	__u64 begin;	      /* of the open call */
+	__u64 stolen;	      /* interrupts and hypervisor calls on top of the open call so far */
 	__u64 off[AC_OFF_NR]; /* the open call's off-CPU time so far */
 };
 
@@ -133,7 +135,8 @@ struct acct_bank {
 struct acct_ident {
 	__u32 tid, tgid;
 	__u32 exec;	 /* images this tid has run before this one */
-	__u32 lead_exec; /* the same of its process's leader: a thread that execs takes over its tid */
+	__u32 lead_exec; /* the same of its process's leader: a thread that execs takes over its tid
+			  */
 	__u32 uid;
 	__u32 sel;	    /* SEL_*: whether it is part of the COMMAND that is accounted */
 	__u64 start;	    /* of the task */
@@ -215,14 +218,15 @@ struct acct_index_key {
 #define SLOT_FIRST(ncpu)      (1 + 2 * (ncpu))
 #define GEN_FIXED	      (1ULL << 32)
 #define CALL_OTHER(cpu)	      (1 + (cpu))
-#define ICALL_OTHER(cpu, cls) (1 + (cpu) * AC_STEAL_NR + (cls))
+#define ICALL_OTHER(cpu, cls) (1 + (cpu)*AC_STEAL_NR + (cls))
 #define ROW_OTHER(cpu)	      (1 + (cpu))
 #define CHUNK		      16 /* records that a CPU takes from a table at a time */
 
 /* What task storage holds. `owner` tells which context made it: only that one fills it in. */
 struct acct_link {
 	__u32 owner;
-	__u32 slot; /* 0 with owner set: a surplus task, whose state is here while it is off the CPU */
+	__u32 slot; /* 0 with owner set: a surplus task, whose state is here while it is off the CPU
+		     */
 	struct acct_state st;
 };
 #define OWNER_SURPLUS 0x80000000U /* in owner: filled in, and has no slot */
@@ -239,8 +243,8 @@ struct acct_frame {
 
 /*
  * Off-CPU time of the tasks that found no slot, as a population: entering a class at time T
- * subtracts T, leaving it adds T, and n counts who is in. sum + n x boundary is the time up to a boundary.
- * Only ever added to, per epoch parity and CPU: it needs no lock and no roll.
+ * subtracts T, leaving it adds T, and n counts who is in. sum + n x boundary is the time up to a
+ * boundary. Only ever added to, per epoch parity and CPU: it needs no lock and no roll.
  */
 struct acct_pop {
 	__u64 sum[2][AC_OFF_NR];
@@ -255,17 +259,18 @@ struct acct_chunk {
 
 struct acct_cpu {
 	/* written by the switch program */
-	__u64 task; /* identity (address) of the task that runs here, 0: not yet known */
-	__u32 slot; /* its record */
-	__u32 gen;  /* and the generation of that */
+	__u64 task;   /* identity (address) of the task that runs here, 0: not yet known */
+	__u32 slot;   /* its record */
+	__u32 gen;    /* and the generation of that */
 	__u64 seated; /* since when */
-	__u64 ran;    /* its sum_exec_runtime then: tells when it left, should that event be missed */
+	__u64 ran; /* its sum_exec_runtime then: tells when it left, should that event be missed */
 	/* written by interrupt programs only */
 	__u32 depth;
 	__u32 irq_epoch;
-	__u64 last;		      /* up to here the top frame is charged */
-	__u64 total[AC_STEAL_NR];     /* time of all frames since the start, by class */
-	__u64 at[2][AC_STEAL_NR];     /* total at the start of irq_epoch and of the one before, by parity */
+	__u64 last;		  /* up to here the top frame is charged */
+	__u64 total[AC_STEAL_NR]; /* time of all frames since the start, by class */
+	__u64 at[2][AC_STEAL_NR]; /* total at the start of irq_epoch and of the one before, by
+				     parity */
 	__u64 irq_events, irq_unmatched, irq_dropped;
 	struct acct_frame stack[ACCT_DEPTH];
 	struct acct_chunk icalls[AC_STEAL_NR];

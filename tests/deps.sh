@@ -10,13 +10,6 @@ need() {
 }
 
 for p in "$@"; do
-	case $p in
-	libclang-rt-dev) # named by version: the one that belongs to clang
-		v=$(clang -dumpversion 2>/dev/null | cut -d. -f1) || v=
-		p=libclang-rt-${v:-14}-dev
-		[ -n "$v" ] && [ "$v" -lt 14 ] && continue
-		;;
-	esac
 	need "$p" || missing="$missing $p"
 done
 # Debian packages bpftool by itself, Ubuntu in linux-tools-common.

@@ -23,7 +23,7 @@ static inline uint64_t clock_ns(void)
 /* Sleeps until t; signals do not shorten it. */
 static inline void clock_sleep_until(uint64_t t)
 {
-	struct timespec ts = { .tv_sec = t / 1000000000ULL, .tv_nsec = t % 1000000000ULL };
+	struct timespec ts = {.tv_sec = t / 1000000000ULL, .tv_nsec = t % 1000000000ULL};
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
 		;

@@ -13,7 +13,8 @@
 #include "collect.h"
 #include "hash.h"
 
-/* The look-ups that acct.h wants from its user: completing a copy never ends a call nor moves a task. */
+/* The look-ups that acct.h wants from its user: completing a copy never ends a call nor moves a
+ * task. */
 acct_inline struct acct_call *acct_env_call(struct acct_cpu *c, struct acct_task *t, __u32 key,
 					    __u64 *tag)
 {
@@ -27,6 +28,8 @@ acct_inline struct acct_row *acct_env_row(struct acct_cpu *c, struct acct_task *
 	(void)c, (void)t, (void)slot, (void)cpu, (void)tag;
 	return NULL;
 }
+
+#define PREFETCH 8 /* records ahead */
 
 struct bag_call {
 	uint32_t entity;
@@ -56,7 +59,7 @@ struct collect {
 	struct report r; /* under construction */
 	size_t cap_groups, cap_procs, cap_tasks;
 	struct hash groups, procs;
-	struct bag sys_bag, group_bag, proc_bag, task_bag;
+	struct bag sys_bag, sel_bag, group_bag, proc_bag, task_bag;
 	struct rep_task_cpu *task_cpus; /* of all tasks; r.tasks[].cpus is set at the end */
 	size_t nr_task_cpus, cap_task_cpus;
 	size_t *first_cpu; /* by task: index into task_cpus */
@@ -66,6 +69,7 @@ struct collect {
 	uint32_t *freed;     /* generation that was taken in and freed last */
 	uint32_t nslots;
 	uint32_t *dead, nr_dead, cap_dead;
+	uint64_t charged;		/* to the task that is being added */
 	uint64_t pop_before[AC_OFF_NR]; /* surplus time up to the last boundary */
 	uint64_t pop_saved[2][AC_OFF_NR];
 	uint64_t pop_n_saved[2][AC_OFF_NR];
@@ -92,14 +96,14 @@ static void *grow(struct collect *c, void *v, size_t *cap, size_t need, size_t s
 }
 
 /* Makes room for one more element of an array and zeroes it; NULL: no memory, and c->err is set. */
-#define GROW(c, v, n, cap)                                             \
-	({                                                             \
-		void *p_ = grow(c, v, &(cap), (n) + 1, sizeof(*(v))); \
-		if (p_) {                                              \
-			(v) = p_;                                      \
-			memset(&(v)[n], 0, sizeof(*(v)));              \
-		}                                                      \
-		p_ ? &(v)[(n)++] : NULL;                               \
+#define GROW(c, v, n, cap)                                                                         \
+	({                                                                                         \
+		void *p_ = grow(c, v, &(cap), (n) + 1, sizeof(*(v)));                              \
+		if (p_) {                                                                          \
+			(v) = p_;                                                                  \
+			memset(&(v)[n], 0, sizeof(*(v)));                                          \
+		}                                                                                  \
+		p_ ? &(v)[(n)++] : NULL;                                                           \
 	})
 
 struct collect *collect__new(enum report_level level, bool selected, struct names *names,
@@ -133,6 +137,7 @@ static void collect_reset(struct collect *c)
 	hash__clear(&c->groups);
 	hash__clear(&c->procs);
 	bag_free(&c->sys_bag);
+	bag_free(&c->sel_bag);
 	bag_free(&c->group_bag);
 	bag_free(&c->proc_bag);
 	bag_free(&c->task_bag);
@@ -160,25 +165,33 @@ void collect__free(struct collect *c)
 
 /* ---- adding up ---- */
 
-static void bag_add(struct collect *c, struct bag *b, uint32_t entity, const struct rep_call *call)
+/* The entity's call of that key, made where there is none. NULL: no memory, and c->err is set. */
+static struct rep_call *bag_call(struct collect *c, struct bag *b, uint32_t entity, uint32_t key)
 {
-	uint32_t i = hash__get(&b->hash, entity, call->key, b->n);
-	struct rep_call *to;
+	uint32_t i = hash__get(&b->hash, entity, key, b->n);
 
 	if (i == HASH_NONE) {
 		c->err = -ENOMEM;
-		return;
+		return NULL;
 	}
 	if (i == b->n) {
 		struct bag_call *fresh = GROW(c, b->v, b->n, b->cap);
 
 		if (!fresh)
-			return;
+			return NULL;
 		fresh->entity = entity;
-		fresh->call.key = call->key;
+		fresh->call.key = key;
 		fresh->call.min_ns = UINT64_MAX;
 	}
-	to = &b->v[i].call;
+	return &b->v[i].call;
+}
+
+static void bag_add(struct collect *c, struct bag *b, uint32_t entity, const struct rep_call *call)
+{
+	struct rep_call *to = bag_call(c, b, entity, call->key);
+
+	if (!to)
+		return;
 	to->open += call->open;
 	to->count += call->count;
 	to->errors += call->errors;
@@ -194,11 +207,24 @@ static void bag_add(struct collect *c, struct bag *b, uint32_t entity, const str
 		to->off_ns[k] += call->off_ns[k];
 }
 
+static void bag_add_open(struct collect *c, struct bag *b, uint32_t entity, uint32_t key,
+			 uint64_t pending)
+{
+	struct rep_call *to = bag_call(c, b, entity, key);
+
+	if (!to)
+		return;
+	to->open++;
+	to->pending_ns += pending;
+}
+
 static void add_call(struct collect *c, const struct who *w, const struct rep_call *call)
 {
 	bag_add(c, &c->sys_bag, 0, call);
 	if (w->cpu_only)
 		return;
+	if (c->selected && w->proc != HASH_NONE)
+		bag_add(c, &c->sel_bag, 0, call);
 	if (w->group != HASH_NONE)
 		bag_add(c, &c->group_bag, w->group, call);
 	if (w->proc != HASH_NONE)
@@ -237,13 +263,15 @@ static void task_cpu_add(struct collect *c, uint32_t task, uint32_t cpu, const u
 }
 
 /* Times and switches on one CPU. */
-static void add_sums(struct collect *c, const struct who *w, uint32_t cpu, const struct acct_sums *s)
+static void add_sums(struct collect *c, const struct who *w, uint32_t cpu,
+		     const struct acct_sums *s)
 {
 	struct rep_cpu *row = cpu_row(c, cpu);
 	uint64_t ns[AC_NR], any = 0;
 
 	for (int i = 0; i < AC_NR; i++)
 		any |= ns[i] = s->ns[i];
+	c->charged += report__oncpu(ns) + report__offcpu(ns);
 	if (row) {
 		for (int i = 0; i < AC_ONCPU_NR; i++)
 			row->ns[i] += ns[i];
@@ -271,6 +299,25 @@ static void add_sums(struct collect *c, const struct who *w, uint32_t cpu, const
 		t->involuntary += s->involuntary;
 		if (any)
 			task_cpu_add(c, w->task, cpu, ns);
+	}
+}
+
+/* add_sums() of nothing but time off the CPU: most tasks sleep, and this is all there is to add of
+ * them. */
+static void add_off(struct collect *c, const struct who *w, uint32_t cpu, uint8_t cls, uint64_t ns)
+{
+	c->r.sys_ns[cls] += ns;
+	if (w->group != HASH_NONE)
+		c->r.groups[w->group].ns[cls] += ns;
+	if (w->proc != HASH_NONE)
+		c->r.procs[w->proc].ns[cls] += ns;
+	if (w->task != HASH_NONE) {
+		uint64_t all[AC_NR] = {[0] = 0};
+
+		all[cls] = ns;
+		c->r.tasks[w->task].ns[cls] += ns;
+		if (ns)
+			task_cpu_add(c, w->task, cpu, all);
 	}
 }
 
@@ -320,7 +367,8 @@ static uint32_t proc_of(struct collect *c, const struct acct_ident *id, bool oth
 		p = &c->r.procs[i];
 	}
 	/* The leader names the process, in the last image that it ran. */
-	if (id->tid == id->tgid && (!id->end || !p->comm[0])) {
+	if (id->tid == id->tgid && id->exec >= p->exec) {
+		p->exec = id->exec;
 		comm_copy(p->comm, id->comm);
 		p->cgroup_id = id->cgroup;
 		p->cgroup = names__cgroup(c->names, id->cgroup);
@@ -331,14 +379,15 @@ static uint32_t proc_of(struct collect *c, const struct acct_ident *id, bool oth
 
 static const char *state_name(uint8_t cls)
 {
-	static const char *const off[] = { "wait", "sleep", "blocked", "iowait", "stopped" };
+	static const char *const off[] = {"wait", "sleep", "blocked", "iowait", "stopped"};
 
 	if (cls == AC_NONE)
 		return "exited";
 	return cls >= AC_WAIT && cls <= AC_STOPPED ? off[cls - AC_WAIT] : "running";
 }
 
-static uint32_t task_new(struct collect *c, const struct acct_ident *id, const struct acct_state *st)
+static uint32_t task_new(struct collect *c, const struct acct_ident *id,
+			 const struct acct_state *st)
 {
 	uint32_t i = c->r.nr_tasks;
 	struct rep_task *t = GROW(c, c->r.tasks, c->r.nr_tasks, c->cap_tasks);
@@ -369,7 +418,7 @@ static uint32_t task_new(struct collect *c, const struct acct_ident *id, const s
 static struct who who_is(struct collect *c, uint32_t slot, const struct acct_ident *id,
 			 const struct acct_state *st, bool other)
 {
-	struct who w = { .slot = slot, .group = HASH_NONE, .proc = HASH_NONE, .task = HASH_NONE };
+	struct who w = {.slot = slot, .group = HASH_NONE, .proc = HASH_NONE, .task = HASH_NONE};
 
 	c->r.sys_tasks++;
 	c->by_slot[slot] = w;
@@ -413,14 +462,22 @@ static void call_of_bank(struct rep_call *call, uint32_t key, const struct acct_
 static void add_open(struct collect *c, const struct who *w, uint32_t key, uint64_t begin,
 		     const struct window *win)
 {
-	struct rep_call call = { .key = key, .open = 1, .min_ns = UINT64_MAX };
+	uint64_t pending;
 
 	if (key == KEY_NO_CALL)
 		return;
 	if (acct_before(begin, win->start))
 		begin = win->start;
-	call.pending_ns = acct_before(begin, win->end) ? win->end - begin : 0;
-	add_call(c, w, &call);
+	pending = acct_before(begin, win->end) ? win->end - begin : 0;
+	bag_add_open(c, &c->sys_bag, 0, key, pending);
+	if (w->cpu_only)
+		return;
+	if (w->group != HASH_NONE)
+		bag_add_open(c, &c->group_bag, w->group, key, pending);
+	if (w->proc != HASH_NONE)
+		bag_add_open(c, &c->proc_bag, w->proc, key, pending);
+	if (w->task != HASH_NONE)
+		bag_add_open(c, &c->task_bag, w->task, key, pending);
 }
 
 static void add_calls(struct collect *c, const struct tables *t, const struct who *w,
@@ -489,6 +546,15 @@ static void residual(struct collect *c, int64_t d)
 		c->r.quality.residual_ns = d;
 }
 
+/* After add_task(): what it was charged must be its life inside the window. */
+static void law_of_task(struct collect *c, const struct acct_ident *id, const struct window *win)
+{
+	uint64_t from = acct_before(id->start, win->start) ? win->start : id->start;
+	uint64_t to = id->end && acct_before(id->end, win->end) ? id->end : win->end;
+
+	residual(c, c->charged - (to - from));
+}
+
 /*
  * Adds a completed copy: its bank of the window, its rows and calls, its open call. dead_end: the
  * task has ended within the window.
@@ -499,6 +565,7 @@ static void add_task(struct collect *c, const struct tables *t, const struct who
 	const struct acct_bank *b = &task->bank[win->epoch & 1];
 	uint64_t tag = (task->tag & ~0xffffffffULL) | win->epoch;
 
+	c->charged = 0;
 	add_sums(c, w, b->cpu, &b->s);
 	if (w->proc != HASH_NONE)
 		c->r.procs[w->proc].migrations += b->migrations;
@@ -511,7 +578,8 @@ static void add_task(struct collect *c, const struct tables *t, const struct who
 		struct rep_task *rt = &c->r.tasks[w->task];
 
 		rt->state = state_name(b->end_cls);
-		if (rt->end_ns && acct_before(win->end, rt->end_ns)) { /* ended just after the window */
+		if (rt->end_ns &&
+		    acct_before(win->end, rt->end_ns)) { /* ended just after the window */
 			rt->end_ns = 0;
 			rt->exited = false;
 		}
@@ -562,7 +630,7 @@ static void add_icall(struct collect *c, const struct acct_call *rec, const stru
 		      uint32_t epoch, bool only_dead)
 {
 	const struct acct_call_bank *b = &rec->bank[epoch & 1];
-	struct who other = { .group = HASH_NONE, .proc = HASH_NONE, .task = HASH_NONE };
+	struct who other = {.group = HASH_NONE, .proc = HASH_NONE, .task = HASH_NONE};
 	struct rep_call call;
 
 	if ((uint32_t)b->tag != epoch || rec->slot >= t->ntasks)
@@ -612,8 +680,10 @@ static void dead_push(struct collect *c, uint32_t slot)
 	v[c->nr_dead++] = slot;
 }
 
-int collect__reap(struct collect *c, const struct tables *t, const struct window *w)
+int collect__reap(struct collect *c, const struct tables *t, const struct window *open)
 {
+	/* Its end is not known yet: whatever has happened lies before it. */
+	const struct window win = {open->epoch, open->start, open->start + (1ULL << 62)}, *w = &win;
 	struct acct_task copy;
 	struct acct_cpu cpu;
 
@@ -622,11 +692,11 @@ int collect__reap(struct collect *c, const struct tables *t, const struct window
 		c->err = cpus_init(c, t);
 	for (uint32_t s = SLOT_FIRST(t->ncpus); s < t->ntasks && !c->err; s++) {
 		const struct acct_task *rec = &t->tasks[s];
-		uint64_t life_from;
 		struct who who;
 
 		if (!(rec->tag >> 32))
-			break; /* slots are handed out from the bottom: nothing above was ever used */
+			break; /* slots are handed out from the bottom: nothing above was ever used
+				*/
 		if (!rec->id.end || (uint32_t)rec->tag != w->epoch || !slot_used(c, t, s, w))
 			continue;
 		task_copy(t, s, &copy, &cpu);
@@ -634,13 +704,7 @@ int collect__reap(struct collect *c, const struct tables *t, const struct window
 		who = who_is(c, s, &copy.id, &copy.st, false);
 		c->gen_of[s] = copy.tag >> 32;
 		add_task(c, t, &who, &copy, w);
-		life_from = acct_before(copy.id.start, w->start) ? w->start : copy.id.start;
-		if (who.task != HASH_NONE) {
-			struct rep_task *rt = &c->r.tasks[who.task];
-
-			residual(c, report__oncpu(rt->ns) + report__offcpu(rt->ns) -
-					    (copy.id.end - life_from));
-		}
+		law_of_task(c, &copy.id, w);
 		dead_push(c, s);
 	}
 	free_dead(c, t, w->epoch, true);
@@ -653,7 +717,6 @@ static bool add_untouched(struct collect *c, const struct tables *t, uint32_t sl
 {
 	const struct acct_task *rec = &t->tasks[slot];
 	uint32_t seq = *(volatile const uint32_t *)&rec->seq;
-	struct acct_sums s = { 0 };
 	struct acct_state st;
 	struct who who;
 	uint32_t cpu, epoch;
@@ -668,8 +731,8 @@ static bool add_untouched(struct collect *c, const struct tables *t, uint32_t sl
 	if ((int32_t)(win->epoch - epoch) <= 0 || acct_on_cpu(&st) || st.cls >= AC_IDLE)
 		return false;
 	who = who_is(c, slot, &rec->id, &st, false);
-	s.ns[st.cls] = win->end - (acct_before(st.since, win->start) ? win->start : st.since);
-	add_sums(c, &who, cpu, &s);
+	add_off(c, &who, cpu, st.cls,
+		win->end - (acct_before(st.since, win->start) ? win->start : st.since));
 	add_open(c, &who, st.flags & AS_CALL ? st.key : KEY_NO_CALL, st.begin, win);
 	if (who.task != HASH_NONE)
 		c->r.tasks[who.task].state = state_name(st.cls);
@@ -679,10 +742,10 @@ static bool add_untouched(struct collect *c, const struct tables *t, uint32_t sl
 /* Completes a copy up to the window's end, unless an event has done it. */
 static void complete(struct acct_task *copy, struct acct_cpu *cpu, const struct window *win)
 {
-	struct acct_now n = { .now = win->end,
-			      .start = win->end,
-			      .prev_start = win->start,
-			      .epoch = win->epoch + 1 };
+	struct acct_now n = {.now = win->end,
+			     .start = win->end,
+			     .prev_start = win->start,
+			     .epoch = win->epoch + 1};
 
 	if (acct_is_old(copy, &n))
 		acct_roll(copy, cpu, &n);
@@ -694,7 +757,6 @@ static void collect_slot(struct collect *c, const struct tables *t, uint32_t s,
 	struct acct_task copy;
 	struct acct_cpu cpu;
 	struct who who;
-	uint64_t from, to;
 
 	if (!slot_used(c, t, s, win))
 		return;
@@ -710,13 +772,7 @@ static void collect_slot(struct collect *c, const struct tables *t, uint32_t s,
 	complete(&copy, &cpu, win);
 	who = who_is(c, s, &copy.id, &copy.st, false);
 	add_task(c, t, &who, &copy, win);
-	from = acct_before(copy.id.start, win->start) ? win->start : copy.id.start;
-	to = copy.id.end && acct_before(copy.id.end, win->end) ? copy.id.end : win->end;
-	if (who.task != HASH_NONE) {
-		struct rep_task *rt = &c->r.tasks[who.task];
-
-		residual(c, report__oncpu(rt->ns) + report__offcpu(rt->ns) - (to - from));
-	}
+	law_of_task(c, &copy.id, win);
 	if (copy.id.end && !acct_before(win->end, copy.id.end))
 		dead_push(c, s);
 }
@@ -725,11 +781,11 @@ static void collect_idle(struct collect *c, const struct tables *t, uint32_t cpu
 			 const struct window *win)
 {
 	uint32_t slot = SLOT_IDLE(cpu, t->ncpus);
-	struct who who = { .slot = slot,
-			   .cpu_only = 1,
-			   .group = HASH_NONE,
-			   .proc = HASH_NONE,
-			   .task = HASH_NONE };
+	struct who who = {.slot = slot,
+			  .cpu_only = 1,
+			  .group = HASH_NONE,
+			  .proc = HASH_NONE,
+			  .task = HASH_NONE};
 	struct acct_task copy;
 	struct acct_cpu c_copy;
 
@@ -789,9 +845,9 @@ static bool sums_any(const __u64 *ns)
 /* All surplus tasks are one task and one process, "(other)". */
 static void collect_other(struct collect *c, const struct tables *t, const struct window *win)
 {
-	struct acct_ident id = { .comm = "(other)" };
-	struct acct_state st = { 0 };
-	struct acct_sums off = { 0 };
+	struct acct_ident id = {.comm = "(other)"};
+	struct acct_state st = {0};
+	struct acct_sums off = {0};
 	struct acct_task copy;
 	struct acct_cpu cpu;
 	struct who who;
@@ -817,6 +873,7 @@ static void collect_other(struct collect *c, const struct tables *t, const struc
 		c->by_slot[slot] = who;
 		c->gen_of[slot] = 1;
 		add_task(c, t, &who, &copy, win);
+		c->r.quality.unknown_ns += copy.bank[win->epoch & 1].s.ns[AC_BUSY];
 	}
 	if (who.task != HASH_NONE)
 		c->r.tasks[who.task].state = "running";
@@ -838,7 +895,7 @@ static void collect_other(struct collect *c, const struct tables *t, const struc
 /* Interrupts' calls that found no record, of any task, by CPU and class. */
 static void collect_other_icalls(struct collect *c, const struct tables *t, uint32_t epoch)
 {
-	struct who nobody = { .cpu_only = 1 };
+	struct who nobody = {.cpu_only = 1};
 	struct rep_call call;
 
 	for (uint32_t i = 1; i < ICALL_OTHER(t->ncpus, 0) && i < t->nicalls; i++) {
@@ -887,11 +944,36 @@ static void bag_give(struct collect *c, struct bag *b, void *first, size_t strid
 	}
 }
 
+static int task_cmp(const void *a, const void *b)
+{
+	const struct rep_task *x = a, *y = b;
+
+	if (x->proc != y->proc)
+		return x->proc < y->proc ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return x->exec < y->exec ? -1 : x->exec > y->exec;
+}
+
+/* Brings each process's tasks together; they own all that is theirs by now. */
+static void sort_tasks(struct report *r)
+{
+	if (r->nr_tasks)
+		qsort(r->tasks, r->nr_tasks, sizeof(*r->tasks), task_cmp);
+	for (size_t i = 0; i < r->nr_tasks; i++) {
+		struct rep_proc *p = &r->procs[r->tasks[i].proc];
+
+		if (!p->nr_tasks++)
+			p->first_task = i;
+	}
+}
+
 static void give_all(struct collect *c)
 {
 	struct report *r = &c->r;
 
 	bag_give(c, &c->sys_bag, &r->sys_calls, 0);
+	bag_give(c, &c->sel_bag, &r->sel_calls, 0);
 	if (r->nr_groups)
 		bag_give(c, &c->group_bag, &r->groups[0].calls, sizeof(*r->groups));
 	if (r->nr_procs)
@@ -908,6 +990,8 @@ static void give_all(struct collect *c)
 			memcpy(t->cpus, &c->task_cpus[c->first_cpu[i]],
 			       t->nr_cpus * sizeof(*t->cpus));
 	}
+	if (!c->err)
+		sort_tasks(r);
 }
 
 /* The CPUs' law, the totals, the containers' names. */
@@ -939,6 +1023,16 @@ static void finish(struct collect *c, const struct tables *t, const struct windo
 	}
 }
 
+/* Asks for what a sleeping task's record is read for: the table is larger than the caches. */
+static void prefetch_task(const struct tables *t, uint32_t slot)
+{
+	if (slot >= t->ntasks)
+		return;
+	__builtin_prefetch(&t->tasks[slot].tag);
+	__builtin_prefetch(&t->tasks[slot].st.begin);
+	__builtin_prefetch(&t->tasks[slot].id.start);
+}
+
 int collect__window(struct collect *c, const struct tables *t, const struct window *w,
 		    struct report *r)
 {
@@ -953,6 +1047,7 @@ int collect__window(struct collect *c, const struct tables *t, const struct wind
 	for (uint32_t s = SLOT_FIRST(t->ncpus); s < t->ntasks && !c->err; s++) {
 		if (!(t->tasks[s].tag >> 32))
 			break;
+		prefetch_task(t, s + PREFETCH);
 		collect_slot(c, t, s, w);
 	}
 	if (!c->err) {
@@ -965,6 +1060,7 @@ int collect__window(struct collect *c, const struct tables *t, const struct wind
 	}
 	q = c->r.quality;
 	c->r.level = c->level;
+	c->r.selected = c->selected;
 	if (!c->err) {
 		/* r's header fields are the engine's; everything else moves there. */
 		c->r.host = r->host;
@@ -977,6 +1073,7 @@ int collect__window(struct collect *c, const struct tables *t, const struct wind
 		c->r.cost = r->cost;
 		c->r.quality = r->quality;
 		c->r.quality.residual_ns = q.residual_ns;
+		c->r.quality.unknown_ns = q.unknown_ns;
 		memcpy(c->r.notes, r->notes, sizeof(r->notes));
 		*r = c->r;
 		memset(&c->r, 0, sizeof(c->r));

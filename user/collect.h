@@ -13,7 +13,7 @@
 
 /* The tables as an engine shows them; arrays may be mapped and change under the reader. */
 struct tables {
-	uint32_t ncpus; /* possible CPUs: what the fixed slots were laid out for */
+	uint32_t ncpus;	    /* possible CPUs: what the fixed slots were laid out for */
 	const bool *online; /* by CPU: has an idle task of its own in this window */
 	struct acct_cpu *cpus;
 	struct acct_task *tasks;
@@ -35,9 +35,9 @@ struct window {
 struct collect;
 
 /*
- * level: the finest that reports will hold. selected: groups, processes and tasks only of COMMAND and its
- * descendants (acct_ident.sel); the system and CPU rows stay complete. free_slot is called with each slot whose ended task has been
- * taken in and which may be used again. NULL: no memory.
+ * level: the finest that reports will hold. selected: groups, processes and tasks only of COMMAND
+ * and its descendants (acct_ident.sel); the system and CPU rows stay complete. free_slot is called
+ * with each slot whose ended task has been taken in and which may be used again. NULL: no memory.
  */
 struct collect *collect__new(enum report_level level, bool selected, struct names *names,
 			     void (*free_slot)(void *ctx, uint32_t slot), void *ctx);

@@ -16,41 +16,38 @@
 #include "out.h"
 #include "version.h"
 
-/* Which AC_* sums an entity has, or NULL. */
+/* Where each kind keeps its sums and its calls; no struct begins with them, so 0 is "nowhere". */
+static const size_t ns_at[ENT_NR] = {
+	[ENT_SYSTEM] = offsetof(struct report, sys_ns),
+	[ENT_CPU] = offsetof(struct rep_cpu, ns),
+	[ENT_GROUP] = offsetof(struct rep_group, ns),
+	[ENT_PROC] = offsetof(struct rep_proc, ns),
+	[ENT_TASK] = offsetof(struct rep_task, ns),
+	[ENT_TASK_CPU] = offsetof(struct rep_task_cpu, ns),
+};
+
+static const size_t calls_at[ENT_NR] = {
+	[ENT_SYSTEM] = offsetof(struct report, sys_calls),
+	[ENT_GROUP] = offsetof(struct rep_group, calls),
+	[ENT_PROC] = offsetof(struct rep_proc, calls),
+	[ENT_TASK] = offsetof(struct rep_task, calls),
+};
+
 static const uint64_t *item_ns(const struct item *it)
 {
-	switch (it->kind) {
-	case ENT_SYSTEM:
-		return ((const struct report *)it->rec)->sys_ns;
-	case ENT_CPU:
-		return ((const struct rep_cpu *)it->rec)->ns;
-	case ENT_GROUP:
-		return ((const struct rep_group *)it->rec)->ns;
-	case ENT_PROC:
-		return ((const struct rep_proc *)it->rec)->ns;
-	case ENT_TASK:
-		return ((const struct rep_task *)it->rec)->ns;
-	case ENT_TASK_CPU:
-		return ((const struct rep_task_cpu *)it->rec)->ns;
-	default:
-		return NULL;
-	}
+	return (const void *)((const char *)it->rec + ns_at[it->kind]);
+}
+
+bool ent__has_calls(enum ent kind)
+{
+	return calls_at[kind] != 0;
 }
 
 const struct rep_calls *item__calls(const struct item *it)
 {
-	switch (it->kind) {
-	case ENT_SYSTEM:
-		return &((const struct report *)it->rec)->sys_calls;
-	case ENT_GROUP:
-		return &((const struct rep_group *)it->rec)->calls;
-	case ENT_PROC:
-		return &((const struct rep_proc *)it->rec)->calls;
-	case ENT_TASK:
-		return &((const struct rep_task *)it->rec)->calls;
-	default:
+	if (!ent__has_calls(it->kind))
 		return NULL;
-	}
+	return (const void *)((const char *)it->rec + calls_at[it->kind]);
 }
 
 const void *report__entity(const struct report *r, enum ent kind, size_t i)
@@ -243,13 +240,13 @@ static void calc_intr(const struct item *it, struct names *n, struct value *v)
 static void calc_blkio(const struct item *it, struct names *n, struct value *v)
 {
 	const struct rep_call *c = it->rec;
-	const uint64_t *ns = item_ns(it);
+	/* a call keeps no on-CPU classes: its array begins with AC_WAIT */
+	bool call = it->kind == ENT_CALL;
+	const uint64_t *ns = call ? c->off_ns : item_ns(it);
+	int first = call ? AC_WAIT : 0;
 
 	(void)n;
-	if (it->kind == ENT_CALL)
-		set_uint(v, c->off_ns[AC_BLOCKED - AC_WAIT] + c->off_ns[AC_IOWAIT - AC_WAIT]);
-	else
-		set_uint(v, ns[AC_BLOCKED] + ns[AC_IOWAIT]);
+	set_uint(v, ns[AC_BLOCKED - first] + ns[AC_IOWAIT - first]);
 }
 
 static void calc_run_ns(const struct item *it, struct names *n, struct value *v)
@@ -305,8 +302,8 @@ static const char *const task_states[] = {"running", "wait",	"sleep",  "blocked"
 	[COL_##id] = {COLUMN(#m, #m, unit), .at = {[ent] = IN(USE_DATA, st, m)}},
 
 const struct column columns[COL_NR] = {
-	[COL_SCHEMA_NAME] = {COLUMN("tool", "name", UNIT_TEXT), .calc = calc_tool,
-			     .at = {[ENT_TOOL] = CALC(USE_JSON)}},
+	[COL_TOOL] = {COLUMN("tool", "name", UNIT_TEXT), .calc = calc_tool,
+		      .at = {[ENT_TOOL] = CALC(USE_JSON)}},
 	[COL_VERSION] = {COLUMN("version", "version", UNIT_TEXT), .calc = calc_version,
 			 .at = {[ENT_TOOL] = CALC(USE_JSON)}},
 	[COL_ENGINE] = {COLUMN("engine", "engine", UNIT_TEXT),
@@ -468,7 +465,10 @@ void column__get(const struct column *c, const struct item *it, struct names *n,
 	const struct field *f = &c->at[it->kind];
 	const char *p = (const char *)it->rec + f->off;
 
-	*v = (struct value){.type = VALUE_NULL};
+	/* not the whole struct: this is the innermost loop of every renderer */
+	v->type = VALUE_NULL;
+	v->u = 0;
+	v->s = NULL;
 	switch (f->type) {
 	case FIELD_BOOL:
 		v->type = VALUE_BOOL;

@@ -94,7 +94,7 @@ struct value {
 };
 
 enum col_id {
-	COL_SCHEMA_NAME,
+	COL_TOOL,
 	COL_VERSION,
 	COL_ENGINE,
 	COL_REASON,
@@ -209,6 +209,7 @@ enum col_id column__find(const char *name, enum ent kind);
 int column__sort(struct item *items, size_t nr, enum col_id id);
 
 /* The calls of an entity, NULL when its kind has none. */
+bool ent__has_calls(enum ent kind);
 const struct rep_calls *item__calls(const struct item *it);
 
 /* The arrays of a report by kind: the struct's address for i, NULL at the end. */

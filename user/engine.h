@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What an engine is to the rest: something that opens a first window, rolls to the next, and gives each
- * ended one as a report. Which one it is, no renderer knows.
+ * What an engine is to the rest: something that opens a first window, rolls to the next, and gives
+ * each ended one as a report. Which one it is, no renderer knows.
  */
 #ifndef ENGINE_H
 #define ENGINE_H
@@ -17,12 +17,12 @@ struct engine;
 struct engine_ops {
 	const char *name;
 	/*
-	 * Loads, seeds and opens the first window. On failure returns -errno and writes into why what
-	 * failed, on what, why, and what to do next, in one line. *e is NULL then.
-	 * command: the process that will exec COMMAND; 0: there is none.
+	 * Loads, seeds and opens the first window. On failure returns -errno and writes into why
+	 * what failed, on what, why, and what to do next, in one line. *e is NULL then. command:
+	 * the process that will exec COMMAND; 0: there is none.
 	 */
-	int (*open)(struct engine **e, const struct opts *o, enum report_level level,
-		    pid_t command, struct names *names, char *why, size_t len);
+	int (*open)(struct engine **e, const struct opts *o, enum report_level level, pid_t command,
+		    struct names *names, char *why, size_t len);
 	/* CLOCK_MONOTONIC start of the current window, ns. */
 	uint64_t (*start)(const struct engine *e);
 	/* Housekeeping while a window runs; call it every ENGINE_POLL_NS or so. 0 or -errno. */

@@ -4,9 +4,9 @@
  * task, and moves the windows' boundaries.
  *
  * How a run begins: everything is attached with ctl.epoch 0, where programs do nothing. Epoch 1
- * is the warm-up: events are accounted, an iterator makes the records of all tasks that no event has told of,
- * and a short program run on each CPU seats whoever runs there. Then the first window is opened as
- * each later one is: by publishing its start a little ahead.
+ * is the warm-up: events are accounted, an iterator makes the records of all tasks that no event
+ * has told of, and a short program run on each CPU seats whoever runs there. Then the first window
+ * is opened as each later one is: by publishing its start a little ahead.
  */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -33,9 +33,9 @@
 
 struct table {
 	struct bpf_map *map;
-	size_t value;  /* bytes of a record */
-	uint32_t n;    /* records */
-	void *mem;     /* mapped, or a copy */
+	size_t value; /* bytes of a record */
+	uint32_t n;   /* records */
+	void *mem;    /* mapped, or a copy */
 	bool mapped;
 	bool copied; /* not mappable: copy it before reading */
 };
@@ -59,8 +59,6 @@ struct engine {
 	uint64_t cpu_before; /* loader's CPU time up to the last report */
 	char *why;
 	size_t why_len;
-	int stats_fd;
-	bool have_stats;
 	uint64_t run_ns_before;
 	int verbose;
 	bool watch_calls; /* system calls tell what a running task does */
@@ -79,28 +77,27 @@ static int fail(struct engine *e, int err, const char *fmt, ...)
 /* ---- what is loaded ---- */
 
 struct feature {
-	const char *tp;	      /* tracepoint */
-	uint32_t events;      /* EV_*: loaded when asked for */
-	bool optional;	      /* some kernels lack it */
-	const char *attached; /* "tp_btf", "raw_tp" or NULL */
+	const char *tp;	 /* tracepoint */
+	uint32_t events; /* EV_*: loaded when asked for */
+	bool optional;	 /* some kernels lack it */
 };
 
 static const struct feature features[] = {
-	{ "sched_switch", EV_SCHED, false, NULL },
-	{ "sched_wakeup", EV_SCHED, false, NULL },
-	{ "sched_migrate_task", EV_SCHED, false, NULL },
-	{ "sched_process_fork", EV_SCHED, false, NULL },
-	{ "sched_process_exec", EV_SCHED, false, NULL },
-	{ "sched_process_exit", EV_SCHED, false, NULL },
-	{ "task_rename", EV_SCHED, true, NULL },
-	{ "sys_enter", EV_SYSCALLS, false, NULL },
-	{ "sys_exit", EV_SYSCALLS, false, NULL },
-	{ "irq_handler_entry", EV_IRQS, false, NULL },
-	{ "irq_handler_exit", EV_IRQS, false, NULL },
-	{ "softirq_entry", EV_SOFTIRQS, false, NULL },
-	{ "softirq_exit", EV_SOFTIRQS, false, NULL },
-	{ "hcall_entry", EV_HCALLS, true, NULL },
-	{ "hcall_exit", EV_HCALLS, true, NULL },
+	{"sched_switch", EV_SCHED, false},
+	{"sched_wakeup", EV_SCHED, false},
+	{"sched_migrate_task", EV_SCHED, false},
+	{"sched_process_fork", EV_SCHED, false},
+	{"sched_process_exec", EV_SCHED, false},
+	{"sched_process_exit", EV_SCHED, false},
+	{"task_rename", EV_SCHED, true},
+	{"sys_enter", EV_SYSCALLS, false},
+	{"sys_exit", EV_SYSCALLS, false},
+	{"irq_handler_entry", EV_IRQS, false},
+	{"irq_handler_exit", EV_IRQS, false},
+	{"softirq_entry", EV_SOFTIRQS, false},
+	{"softirq_exit", EV_SOFTIRQS, false},
+	{"hcall_entry", EV_HCALLS, true},
+	{"hcall_exit", EV_HCALLS, true},
 };
 #define NR_FEATURES (sizeof(features) / sizeof(features[0]))
 
@@ -133,7 +130,8 @@ static struct bpf_program *program(struct engine *e, const char *flavour, const 
 	return bpf_object__find_program_by_name(e->skel->obj, name);
 }
 
-/* hcall tracepoints exist on powerpc only; raw_tp has no list to look into but this architecture's. */
+/* hcall tracepoints exist on powerpc only; raw_tp has no list to look into but this architecture's.
+ */
 static bool wanted(const struct feature *f, uint32_t events, bool ppc)
 {
 	if (!(f->events & (events | EV_SCHED)))
@@ -147,13 +145,15 @@ static void select_programs(struct engine *e, uint32_t events, bool ppc)
 		if (!wanted(&features[i], events, ppc))
 			continue;
 		bpf_program__set_autoload(
-			program(e, have_tp_btf(features[i].tp) ? "btf" : "raw", features[i].tp), true);
+			program(e, have_tp_btf(features[i].tp) ? "btf" : "raw", features[i].tp),
+			true);
 	}
 	bpf_program__set_autoload(e->skel->progs.seed_tasks, true);
 	bpf_program__set_autoload(e->skel->progs.seed_cpu, true);
 }
 
-/* True when the type `name` in the kernel's BTF is a pointer to a function of at least n arguments. */
+/* True when the type `name` in the kernel's BTF is a pointer to a function of at least n arguments.
+ */
 static bool btf_function_args(const struct btf *btf, const char *name, unsigned int n)
 {
 	int id = btf ? btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) : -1;
@@ -184,12 +184,15 @@ static bool configure(struct engine *e)
 	e->skel->rodata->ncpus = e->ncpus;
 	e->skel->rodata->command_pid = e->command;
 	/* void *data comes first: five with prev_state */
-	e->skel->rodata->have_prev_state = btf_function_args(kernel_btf(), "btf_trace_sched_switch", 5);
+	e->skel->rodata->have_prev_state =
+		btf_function_args(kernel_btf(), "btf_trace_sched_switch", 5);
 	e->skel->rodata->have_storage =
 		libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) > 0 &&
-		libbpf_probe_bpf_helper(BPF_PROG_TYPE_TRACING, BPF_FUNC_task_storage_get, NULL) != 0;
+		libbpf_probe_bpf_helper(BPF_PROG_TYPE_TRACING, BPF_FUNC_task_storage_get, NULL) !=
+			0;
 	e->skel->rodata->have_probe_read =
-		libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_probe_read_kernel, NULL) != 0;
+		libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_probe_read_kernel,
+					NULL) != 0;
 	return e->skel->rodata->machine == 3;
 }
 
@@ -279,12 +282,12 @@ static void size_maps(struct engine *e, const struct sizes *s, bool hcalls)
 		bpf_map__set_map_flags(k->maps.cpus, 0);
 		bpf_map__set_map_flags(k->maps.icalls, 0);
 	}
-	e->cpus = (struct table){ k->maps.cpus, sizeof(struct acct_cpu), e->ncpus, NULL, 0, hcalls };
-	e->tasks = (struct table){ k->maps.tasks, sizeof(struct acct_task), s->tasks, NULL, 0, 0 };
-	e->calls = (struct table){ k->maps.calls, sizeof(struct acct_call), s->calls, NULL, 0, 0 };
-	e->rows = (struct table){ k->maps.rows, sizeof(struct acct_row), s->rows, NULL, 0, 0 };
-	e->icalls = (struct table){ k->maps.icalls, sizeof(struct acct_call), s->icalls, NULL, 0,
-				    hcalls };
+	e->cpus = (struct table){k->maps.cpus, sizeof(struct acct_cpu), e->ncpus, NULL, 0, hcalls};
+	e->tasks = (struct table){k->maps.tasks, sizeof(struct acct_task), s->tasks, NULL, 0, 0};
+	e->calls = (struct table){k->maps.calls, sizeof(struct acct_call), s->calls, NULL, 0, 0};
+	e->rows = (struct table){k->maps.rows, sizeof(struct acct_row), s->rows, NULL, 0, 0};
+	e->icalls = (struct table){k->maps.icalls, sizeof(struct acct_call), s->icalls, NULL, 0,
+				   hcalls};
 }
 
 /* ---- tables ---- */
@@ -302,8 +305,8 @@ static int table_map(struct table *t)
 		t->mem = calloc(t->n, t->value);
 		return t->mem ? 0 : -ENOMEM;
 	}
-	t->mem = mmap(NULL, table_bytes(t), PROT_READ | PROT_WRITE, MAP_SHARED,
-		      bpf_map__fd(t->map), 0);
+	t->mem = mmap(NULL, table_bytes(t), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(t->map),
+		      0);
 	if (t->mem == MAP_FAILED) {
 		t->mem = NULL;
 		return -errno;
@@ -321,10 +324,11 @@ static void table_unmap(struct table *t)
 	t->mem = NULL;
 }
 
-/* Brings a copied table up to date: one system call, no record of its own is touched on other CPUs. */
+/* Brings a copied table up to date: one system call, no record of its own is touched on other CPUs.
+ */
 static int table_refresh(struct table *t)
 {
-	__u32 first = 0, next, n = t->n;
+	__u32 next, n = t->n;
 	__u32 *keys;
 	int err;
 
@@ -339,7 +343,6 @@ static int table_refresh(struct table *t)
 		if (err)
 			break;
 	}
-	(void)first;
 	free(keys);
 	return err == -ENOENT ? 0 : err;
 }
@@ -374,7 +377,7 @@ static void fixed_task(struct acct_task *t, uint32_t cpu, uint8_t mode)
 
 static int prepare_tables(struct engine *e)
 {
-	struct table *all[] = { &e->cpus, &e->tasks, &e->calls, &e->rows, &e->icalls };
+	struct table *all[] = {&e->cpus, &e->tasks, &e->calls, &e->rows, &e->icalls};
 	struct utilbpf_bpf *k = e->skel;
 	struct acct_task *tasks;
 	int err = 0;
@@ -383,9 +386,9 @@ static int prepare_tables(struct engine *e)
 		err = table_map(all[i]);
 	if (err)
 		return err;
-	e->t = (struct tables){ e->ncpus, e->online, e->cpus.mem, e->tasks.mem, e->tasks.n,
-				e->calls.mem, e->calls.n, e->rows.mem, e->rows.n,
-				e->icalls.mem, e->icalls.n };
+	e->t = (struct tables){e->ncpus,   e->online,	  e->cpus.mem, e->tasks.mem,
+			       e->tasks.n, e->calls.mem,  e->calls.n,  e->rows.mem,
+			       e->rows.n,  e->icalls.mem, e->icalls.n};
 	tasks = e->tasks.mem;
 	for (uint32_t i = 0; i < e->ncpus; i++) {
 		fixed_task(&tasks[SLOT_IDLE(i, e->ncpus)], i, AC_IDLE);
@@ -462,9 +465,9 @@ static int attach(struct engine *e, uint32_t events, bool ppc)
 			e->links[e->nr_links++] = l;
 		if (e->verbose)
 			fprintf(stderr, "utilbpf: %s %s\n", f->tp,
-				!l  ? "is not there" :
-				btf ? "by tp_btf" :
-				      "by raw_tp");
+				!l    ? "is not there"
+				: btf ? "by tp_btf"
+				      : "by raw_tp");
 	}
 	return 0;
 }
@@ -495,7 +498,8 @@ static int run_iterator(struct engine *e)
 	return err;
 }
 
-/* True when nothing has told what the CPU's task does, though system calls are watched: it may be long gone. */
+/* True when nothing has told what the CPU's task does, though system calls are watched: it may be
+ * long gone. */
 static bool doubtful(const struct engine *e, uint32_t cpu)
 {
 	uint32_t slot = e->t.cpus[cpu].slot;
@@ -561,7 +565,7 @@ static int first_window(struct engine *e)
 		return fail(e, err, "cannot visit the CPUs: %s; %s", strerror(-err), advice(err));
 	start = clock_ns() + AHEAD_NS;
 	publish(e, ACCT_FIRST, start);
-	e->win = (struct window){ ACCT_FIRST, start, 0 };
+	e->win = (struct window){ACCT_FIRST, start, 0};
 	clock_sleep_until(start + SETTLE_NS);
 	err = table_refresh(&e->cpus);
 	if (!err)
@@ -622,7 +626,8 @@ static int load(struct engine *e, const struct opts *o)
 			    advice(err));
 	err = prepare_tables(e);
 	if (err)
-		return fail(e, err, "cannot set up the tables: %s; %s", strerror(-err), advice(err));
+		return fail(e, err, "cannot set up the tables: %s; %s", strerror(-err),
+			    advice(err));
 	err = attach(e, o->events, ppc);
 	return err ? err : first_window(e);
 }
@@ -635,7 +640,8 @@ static int bpf_open(struct engine **out, const struct opts *o, enum report_level
 
 	*out = NULL;
 	if (!e || n <= 0) {
-		snprintf(why, len, "cannot start: %s", e ? "no count of possible CPUs" : "out of memory");
+		snprintf(why, len, "cannot start: %s",
+			 e ? "no count of possible CPUs" : "out of memory");
 		free(e);
 		return -ENOMEM;
 	}
@@ -701,11 +707,13 @@ static void read_programs(struct engine *e, struct report *r)
 	uint64_t missed = 0, ns = 0;
 	struct bpf_program *p;
 
-	bpf_object__for_each_program (p, e->skel->obj) {
-		struct bpf_prog_info info = { 0 };
+	bpf_object__for_each_program(p, e->skel->obj)
+	{
+		struct bpf_prog_info info = {0};
 		__u32 len = sizeof(info);
 
-		if (bpf_program__fd(p) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len))
+		if (bpf_program__fd(p) < 0 ||
+		    bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len))
 			continue;
 		missed += info.recursion_misses;
 		ns += info.run_time_ns;
@@ -720,7 +728,8 @@ static uint64_t map_bytes(struct engine *e)
 	uint64_t sum = 0;
 	struct bpf_map *m;
 
-	bpf_object__for_each_map (m, e->skel->obj) {
+	bpf_object__for_each_map(m, e->skel->obj)
+	{
 		uint64_t value = bpf_map__value_size(m), n = bpf_map__max_entries(m);
 
 		if (bpf_map__type(m) == BPF_MAP_TYPE_TASK_STORAGE) {
@@ -736,7 +745,7 @@ static uint64_t map_bytes(struct engine *e)
 
 static void fill_quality(struct engine *e, struct report *r)
 {
-	uint64_t ev = 0, un = 0, dt = 0, dc = 0, lost = 0, exited = 0;
+	uint64_t ev = 0, un = 0, dt = 0, dc = 0, lost = 0;
 
 	for (uint32_t i = 0; i < e->ncpus; i++) {
 		const struct acct_cpu *c = &e->t.cpus[i];
@@ -746,7 +755,6 @@ static void fill_quality(struct engine *e, struct report *r)
 		dt += c->dropped_tasks;
 		dc += c->dropped_calls + c->irq_dropped;
 		lost += c->lost_tasks;
-		exited += c->exited;
 	}
 	r->cost.bpf_runs = since_last(&e->lost_before[0], ev);
 	/* The system call programs do not count themselves: their calls do. */
@@ -819,7 +827,7 @@ static int bpf_roll(struct engine *e, uint64_t end, struct report *r)
 	err = collect__window(e->collect, &e->t, &e->win, r);
 	fill_quality(e, r);
 	fill_cost(e, r);
-	e->win = (struct window){ e->win.epoch + 1, end, 0 };
+	e->win = (struct window){e->win.epoch + 1, end, 0};
 	read_online(e);
 	return err;
 }

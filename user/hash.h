@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A hash from two 64-bit numbers to an index: open addressing, grows, never shrinks. Knows nothing else. */
+/* A hash from two 64-bit numbers to an index: open addressing, grows, never shrinks. Knows nothing
+ * else. */
 #ifndef HASH_H
 #define HASH_H
 
@@ -16,6 +17,7 @@ struct hash_slot {
 struct hash {
 	struct hash_slot *v;
 	size_t size, used; /* size is 0 or a power of two */
+	size_t last;	   /* found there: the next look-up is often for the same */
 };
 
 static inline size_t hash__at(const struct hash *h, uint64_t a, uint64_t b)
@@ -37,7 +39,7 @@ static inline void hash__clear(struct hash *h)
 
 static inline int hash__grow(struct hash *h)
 {
-	struct hash bigger = { .size = h->size ? h->size * 2 : 64 };
+	struct hash bigger = {.size = h->size ? h->size * 2 : 64};
 
 	bigger.v = malloc(bigger.size * sizeof(*bigger.v));
 	if (!bigger.v)
@@ -55,15 +57,19 @@ static inline int hash__grow(struct hash *h)
 /* The index of (a, b), or `next` entered for it. HASH_NONE: no memory. */
 static inline uint32_t hash__get(struct hash *h, uint64_t a, uint64_t b, uint32_t next)
 {
+	const struct hash_slot *l = h->size ? &h->v[h->last] : NULL;
 	size_t i;
 
+	if (l && l->a == a && l->b == b && l->value != HASH_NONE)
+		return l->value;
 	if ((h->used + 1) * 2 > h->size && hash__grow(h))
 		return HASH_NONE;
 	i = hash__at(h, a, b);
 	if (h->v[i].value == HASH_NONE) {
-		h->v[i] = (struct hash_slot){ a, b, next };
+		h->v[i] = (struct hash_slot){a, b, next};
 		h->used++;
 	}
+	h->last = i;
 	return h->v[i].value;
 }
 
@@ -71,7 +77,7 @@ static inline void hash__free(struct hash *h)
 {
 	free(h->v);
 	h->v = NULL;
-	h->size = h->used = 0;
+	h->size = h->used = h->last = 0;
 }
 
 #endif /* HASH_H */

@@ -34,12 +34,12 @@ struct run {
 	struct workload *w;
 	struct out_opts out;
 	char *why;
-	uint64_t begin;	 /* start of the first window */
-	uint64_t done;	 /* reports printed */
+	uint64_t begin; /* start of the first window */
+	uint64_t done;	/* reports printed */
 	int sigfd;
-	int sig;	 /* that ended the run */
-	bool ended;	 /* COMMAND has */
-	bool sign;	 /* stderr is a terminal: show a sign of life */
+	int sig;    /* that ended the run */
+	bool ended; /* COMMAND has */
+	bool sign;  /* stderr is a terminal: show a sign of life */
 	uint64_t signed_at;
 };
 
@@ -144,17 +144,18 @@ static int render(struct run *r, const struct report *rep)
 		err = (r->o.full ? out__full : out__text)(rep, r->names, &r->out);
 	}
 	r->out.first = false;
-	return err ? failed("write the report to", r->o.output ? r->o.output : "the output", err) : 0;
+	return err ? failed("write the report to", r->o.output ? r->o.output : "the output", err)
+		   : 0;
 }
 
 /* Sleeps until a signal, COMMAND's end, or t. True when the run is to end. */
 static bool wait_until(struct run *r, uint64_t t)
 {
 	for (uint64_t now = clock_ns(); now < t && !r->sig && !r->ended; now = clock_ns()) {
-		struct pollfd fds[] = { { .fd = r->sigfd, .events = POLLIN },
-					{ .fd = r->w ? workload__pidfd(r->w) : -1, .events = POLLIN } };
+		struct pollfd fds[] = {{.fd = r->sigfd, .events = POLLIN},
+				       {.fd = r->w ? workload__pidfd(r->w) : -1, .events = POLLIN}};
 		uint64_t left = t - now < ENGINE_POLL_NS ? t - now : ENGINE_POLL_NS;
-		struct timespec ts = { 0, left };
+		struct timespec ts = {0, left};
 		struct signalfd_siginfo si;
 
 		sign_of_life(r, now);
@@ -172,7 +173,8 @@ static bool wait_until(struct run *r, uint64_t t)
 /* The end of the current window, or far away. */
 static uint64_t window_end(const struct run *r)
 {
-	uint64_t end = UINT64_MAX, stop = r->o.duration_ns ? r->begin + r->o.duration_ns : UINT64_MAX;
+	uint64_t end = UINT64_MAX,
+		 stop = r->o.duration_ns ? r->begin + r->o.duration_ns : UINT64_MAX;
 
 	if (r->o.interval_ns)
 		end = r->begin + (r->done + 1) * r->o.interval_ns;
@@ -186,7 +188,7 @@ static int run_windows(struct run *r)
 	int status = 0;
 
 	while (!over && !status) {
-		struct report rep = { 0 };
+		struct report rep = {0};
 		int err;
 
 		end = window_end(r);
@@ -264,7 +266,7 @@ static int version(void)
 
 int main(int argc, char **argv)
 {
-	struct run r = { .sigfd = -1 };
+	struct run r = {.sigfd = -1};
 	struct utsname u;
 	int status = opts__parse(&r.o, argc, argv);
 

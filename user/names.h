@@ -21,8 +21,8 @@ void names__free(struct names *n);
 
 /*
  * The name of a call by its key (utilbpf.h). Never NULL: an unknown number becomes "sys_451",
- * "irq_24", "softirq_11", "hcall_0x1c8"; KEY_OTHER becomes "(other)". irq: "24 virtio0" is built by renderers from
- * the number and this name. The string lives as long as n.
+ * "irq_24", "softirq_11", "hcall_0x1c8"; KEY_OTHER becomes "(other)". irq: "24 virtio0" is built by
+ * renderers from the number and this name. The string lives as long as n.
  */
 const char *names__call(struct names *n, uint32_t key);
 
@@ -40,7 +40,8 @@ void names__set_irq(struct names *n, uint32_t irq, const char *name);
 /*
  * The path of a cgroup v2 by its id, "/" for the root, "(gone)" when no cgroup with that id was
  * ever seen; kept under the name it had when it is gone by now. names__cgroup_scan walks the
- * hierarchy once (0 or -errno); names__cgroup looks up and rescans, at most once per window, when an id is new.
+ * hierarchy once (0 or -errno); names__cgroup looks up and rescans, at most once per window, when
+ * an id is new.
  */
 int names__cgroup_scan(struct names *n);
 const char *names__cgroup(struct names *n, uint64_t id);

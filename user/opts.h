@@ -29,22 +29,22 @@ struct opts {
 	uint64_t interval_ns; /* 0: one report */
 	uint64_t count;	      /* 0: no limit */
 	uint32_t events;      /* EV_* */
-	bool by_given;	      /* --by was said: JSON stops at that level, else it holds all levels */
+	bool by_given; /* --by was said: JSON stops at that level, else it holds all levels */
 	enum report_level by;
 	const char *sort;
 	unsigned int top;
 	bool full;
 	enum out_format format;
-	const char *output;   /* -o FILE, NULL */
-	const char *engine;   /* "auto", "bpf" */
-	uint64_t mem_limit;   /* bytes for the tables in the kernel; 0: default */
+	const char *output; /* -o FILE, NULL */
+	const char *engine; /* "auto", "bpf" */
+	uint64_t mem_limit; /* bytes for the tables in the kernel; 0: default */
 	int verbose;
 	char **command; /* NULL, or argv of the workload, NULL-terminated */
 };
 
 /*
- * Fills *o from argv. Returns 0, or 2 (wrong usage) after one line on stderr that says what is wrong and what
- * would be right. Numbers are checked to the last character and for range.
+ * Fills *o from argv. Returns 0, or 2 (wrong usage) after one line on stderr that says what is
+ * wrong and what would be right. Numbers are checked to the last character and for range.
  */
 int opts__parse(struct opts *o, int argc, char **argv);
 void opts__help(FILE *f);

@@ -23,13 +23,13 @@ enum out_format {
 
 struct out_opts {
 	FILE *f;
-	int width;	   /* columns of the terminal; 80 when not one */
-	bool color;	   /* decided by main: terminal and no NO_COLOR */
-	bool full;	   /* --full */
-	const char *sort;  /* a key that out__sort_key_valid() accepted, or NULL for on-CPU time */
-	unsigned int top;  /* rows in text tables; 0 all */
+	int width;	  /* columns of the terminal; 80 when not one */
+	bool color;	  /* decided by main: terminal and no NO_COLOR */
+	bool full;	  /* --full */
+	const char *sort; /* a key that out__sort_key_valid() accepted, or NULL for on-CPU time */
+	unsigned int top; /* rows in text tables; 0 all */
 	enum report_level by; /* what the main table lists */
-	bool first;	   /* first report of this run: CSV prints its header line */
+	bool first;	      /* first report of this run: CSV prints its header line */
 };
 
 /* Each returns 0, or -errno of the failed write (the stream is flushed). -ENOMEM is possible. */
@@ -38,7 +38,8 @@ int out__full(const struct report *r, struct names *n, const struct out_opts *o)
 int out__json(const struct report *r, struct names *n, const struct out_opts *o);
 int out__csv(const struct report *r, struct names *n, const struct out_opts *o);
 
-/* True when key names a sortable column: the column table's names ("user", "wait", "cpu", "pid", …). */
+/* True when key names a sortable column: the column table's names ("user", "wait", "cpu", "pid",
+ * …). */
 bool out__sort_key_valid(const char *key);
 /* The sortable keys, comma separated, for messages. */
 const char *out__sort_keys(void);

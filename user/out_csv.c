@@ -42,6 +42,15 @@ struct source {
 	bool identity; /* only to say who */
 };
 
+/* One report on its way out. */
+struct writer {
+	const struct report *r;
+	struct names *names;
+	FILE *f;
+	const struct column *cols[COL_NR]; /* those that CSV has */
+	size_t nr_cols;
+};
+
 static bool in_csv(const struct column *c)
 {
 	for (int kind = 0; kind < ENT_NR; kind++)
@@ -50,13 +59,12 @@ static bool in_csv(const struct column *c)
 	return false;
 }
 
-static void put_header(FILE *f)
+static void put_header(const struct writer *w)
 {
-	fputs("level,owner", f);
-	for (int i = 0; i < COL_NR; i++)
-		if (in_csv(&columns[i]))
-			fprintf(f, ",%s", columns[i].key);
-	fputc('\n', f);
+	fputs("level,owner", w->f);
+	for (size_t i = 0; i < w->nr_cols; i++)
+		fprintf(w->f, ",%s", w->cols[i]->key);
+	fputc('\n', w->f);
 }
 
 static void put_value(FILE *f, const struct value *v)
@@ -72,74 +80,76 @@ static void put_value(FILE *f, const struct value *v)
 		esc__csv(f, v->s);
 }
 
-static int put_row(FILE *f, struct names *n, const struct source *src, size_t nr, const char *owner)
+static int put_row(const struct writer *w, const struct source *src, size_t nr, const char *owner)
 {
-	fprintf(f, "%s,%s", level_names[src->it.kind], owner);
-	for (int i = 0; i < COL_NR; i++) {
-		const struct column *c = &columns[i];
-		struct value v = {.type = VALUE_NULL};
+	fprintf(w->f, "%s,%s", level_names[src->it.kind], owner);
+	for (size_t i = 0; i < w->nr_cols; i++) {
+		const struct column *c = w->cols[i];
+		struct value v;
 
-		if (!in_csv(c))
-			continue;
+		v.type = VALUE_NULL;
 		for (size_t k = 0; k < nr; k++) {
 			if (!column__has(c, src[k].it.kind, USE_CSV) ||
 			    (src[k].identity && !c->identity))
 				continue;
-			column__get(c, &src[k].it, n, &v);
+			column__get(c, &src[k].it, w->names, &v);
 			break;
 		}
-		put_value(f, &v);
+		put_value(w->f, &v);
 	}
-	fputc('\n', f);
-	return out__error(f);
+	fputc('\n', w->f);
+	return out__error(w->f);
 }
 
 /* A row of something that another entity owns. */
-static int put_owned(const struct report *r, struct names *n, FILE *f, struct item it,
-		     const struct item *owner)
+static int put_owned(const struct writer *w, struct item it, const struct item *owner)
 {
-	struct source src[] = {{it, false}, {*owner, true}, {{ENT_WINDOW, r}, false}};
+	struct source src[] = {{it, false}, {*owner, true}, {{ENT_WINDOW, w->r}, false}};
 
-	return put_row(f, n, src, 3, level_names[owner->kind]);
+	return put_row(w, src, 3, level_names[owner->kind]);
 }
 
 /* An entity, then its CPUs and calls. The system's row also carries quality and cost. */
-static int put_entity(const struct report *r, struct names *n, FILE *f, const struct item *it)
+static int put_entity(const struct writer *w, const struct item *it)
 {
 	struct source src[] = {{*it, false},
-			       {{ENT_WINDOW, r}, false},
-			       {{ENT_QUALITY, &r->quality}, false},
-			       {{ENT_COST, &r->cost}, false}};
+			       {{ENT_WINDOW, w->r}, false},
+			       {{ENT_QUALITY, &w->r->quality}, false},
+			       {{ENT_COST, &w->r->cost}, false}};
 	const struct rep_calls *calls = item__calls(it);
-	int err = put_row(f, n, src, it->kind == ENT_SYSTEM ? 4 : 2, "");
+	int err = put_row(w, src, it->kind == ENT_SYSTEM ? 4 : 2, "");
 
 	if (it->kind == ENT_TASK) {
 		const struct rep_task *t = it->rec;
 
 		for (size_t i = 0; !err && i < t->nr_cpus; i++)
-			err = put_owned(r, n, f, (struct item){ENT_TASK_CPU, &t->cpus[i]}, it);
+			err = put_owned(w, (struct item){ENT_TASK_CPU, &t->cpus[i]}, it);
 	}
 	for (size_t i = 0; !err && calls && i < calls->n; i++)
-		err = put_owned(r, n, f, (struct item){ENT_CALL, &calls->v[i]}, it);
+		err = put_owned(w, (struct item){ENT_CALL, &calls->v[i]}, it);
 	return err;
 }
 
 int out__csv(const struct report *r, struct names *n, const struct out_opts *o)
 {
+	/* in the order of enum report_level */
 	static const enum ent kinds[] = {ENT_SYSTEM, ENT_CPU, ENT_GROUP, ENT_PROC, ENT_TASK};
+	struct writer w = {.r = r, .names = n, .f = o->f};
 	int err = 0;
 
+	for (int i = 0; i < COL_NR; i++)
+		if (in_csv(&columns[i]))
+			w.cols[w.nr_cols++] = &columns[i];
 	if (o->first)
-		put_header(o->f);
-	/* the kinds stand in the order of enum report_level */
+		put_header(&w);
 	for (int level = LEVEL_SYSTEM; !err && level <= (int)r->level; level++) {
 		const void *rec;
 
 		for (size_t i = 0; !err && (rec = report__entity(r, kinds[level], i)); i++) {
 			struct item it = {kinds[level], rec};
 
-			err = put_entity(r, n, o->f, &it);
+			err = put_entity(&w, &it);
 		}
 	}
-	return err ? err : out__finish(o->f);
+	return err ? err : out__finish(w.f);
 }

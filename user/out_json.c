@@ -254,7 +254,7 @@ static json_t *entity_schema(enum ent kind)
 			err = require(s, columns[i].key, column_schema(&columns[i]));
 	if (!err && kind == ENT_TASK)
 		err = require(s, "cpus", ref_array("task_cpu"));
-	if (!err && item__calls(&(struct item){kind, NULL}))
+	if (!err && ent__has_calls(kind))
 		err = require(s, "calls", ref_array("call"));
 	if (err) {
 		json_decref(s);

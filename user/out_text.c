@@ -14,12 +14,14 @@
 #include "out_util.h"
 #include "table.h"
 
-#define WIDTH_MIN 40
-#define CPUS_MAX  8 /* more CPUs than this are folded */
-#define CPUS_TOP  6
-#define CPU_CELL  7
-#define BAR_MIN	  10
-#define BAR_MAX	  50
+#define WIDTH_MIN  40
+#define CPUS_MAX   8 /* more CPUs than this are folded */
+#define CPUS_TOP   6
+#define CPU_CELL   7
+#define BAR_GAP	   "   "
+#define BAR_MIN	   10
+#define BAR_MAX	   50
+#define NS_PER_SEC 1000000000ULL
 
 #define NR(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -29,6 +31,7 @@ struct text {
 	const struct out_opts *o;
 	FILE *f;
 	int width;
+	bool ms; /* a window so short that seconds say little */
 	enum report_level by;
 };
 
@@ -38,34 +41,46 @@ static const struct cpu_class {
 	enum acct_class cls;
 	const char *head, *sgr;
 	char mark;
+	int keep; /* the lowest goes first where there is no room */
 } cpu_classes[] = {
-	{AC_USER, "user", "\033[32m", 'u'}, {AC_SYS, "sys", "\033[31m", 's'},
-	{AC_IRQ, "irq", "\033[35m", 'i'},   {AC_SOFTIRQ, "sirq", "\033[33m", 'q'},
-	{AC_HV, "hv", "\033[36m", 'h'},	    {AC_BUSY, "busy", "\033[34m", 'b'},
-	{AC_IDLE, "idle", "\033[2m", '.'},
+	{AC_USER, "user", "\033[32m", 'u', 6}, {AC_SYS, "sys", "\033[31m", 's', 5},
+	{AC_IRQ, "irq", "\033[35m", 'i', 1},   {AC_SOFTIRQ, "sirq", "\033[33m", 'q', 2},
+	{AC_HV, "hv", "\033[36m", 'h', 0},     {AC_BUSY, "busy", "\033[34m", 'b', 3},
+	{AC_IDLE, "idle", "\033[2m", '.', 4},
 };
 
-/* busy is for what could not be told apart: a column only where that happened. */
-static bool cpu_class_shown(const struct report *r, enum acct_class cls)
-{
-	for (size_t i = 0; cls == AC_BUSY && i < r->nr_cpus; i++)
-		if (r->cpus[i].ns[cls])
-			return true;
-	return cls != AC_BUSY;
-}
+struct cpu_layout {
+	bool shown[NR(cpu_classes)];
+	int label, bar;
+};
 
-static int cpu_bar_width(const struct text *x, int label)
+static struct cpu_layout cpu_layout(const struct text *x, int label)
 {
-	int left = x->width - label - 3;
+	struct cpu_layout l = {.label = label};
+	int left = x->width - label, nr = 0;
 
-	for (size_t i = 0; i < NR(cpu_classes); i++)
-		left -= cpu_class_shown(x->r, cpu_classes[i].cls) ? CPU_CELL : 0;
-	return left < BAR_MIN ? 0 : left > BAR_MAX ? BAR_MAX : left;
+	for (size_t i = 0; i < NR(cpu_classes); i++) {
+		/* busy is for what could not be told apart: a column only where that happened */
+		l.shown[i] = cpu_classes[i].cls != AC_BUSY;
+		for (size_t c = 0; c < x->r->nr_cpus; c++)
+			l.shown[i] |= x->r->cpus[c].ns[cpu_classes[i].cls] != 0;
+		nr += l.shown[i];
+	}
+	for (int keep = 0; nr * CPU_CELL > left; keep++)
+		for (size_t i = 0; i < NR(cpu_classes); i++)
+			if (l.shown[i] && cpu_classes[i].keep == keep) {
+				l.shown[i] = false;
+				nr--;
+			}
+	l.bar = left - nr * CPU_CELL - (int)strlen(BAR_GAP);
+	l.bar = l.bar < BAR_MIN ? 0 : l.bar > BAR_MAX ? BAR_MAX : l.bar;
+	return l;
 }
 
 /* Each class ends where the sum up to it ends, so that the bar is as long for every CPU. */
 static void cpu_bar(const struct text *x, const struct rep_cpu *c, int width)
 {
+	const char *before = BAR_GAP;
 	double sum = 0;
 	int at = 0;
 
@@ -73,13 +88,12 @@ static void cpu_bar(const struct text *x, const struct rep_cpu *c, int width)
 		const struct cpu_class *cls = &cpu_classes[i];
 		int end;
 
-		sum += (double)c->ns[cls->cls];
-		end = (int)(sum / (double)c->online_ns * width + 0.5);
-		if (end > width)
-			end = width;
+		sum += (double)c->ns[cls->cls] / (double)c->online_ns;
+		end = sum < 1 ? (int)(sum * width + 0.5) : width;
 		if (end <= at)
 			continue;
-		fputs(x->o->color ? cls->sgr : "", x->f);
+		fprintf(x->f, "%s%s", before, x->o->color ? cls->sgr : "");
+		before = "";
 		for (; at < end; at++)
 			fputc(cls->mark, x->f);
 		fputs(x->o->color ? SGR_OFF : "", x->f);
@@ -87,39 +101,35 @@ static void cpu_bar(const struct text *x, const struct rep_cpu *c, int width)
 }
 
 static void cpu_line(const struct text *x, const struct rep_cpu *c, const char *label,
-		     int label_width)
+		     const struct cpu_layout *l)
 {
-	int bar = cpu_bar_width(x, label_width);
-
-	fprintf(x->f, "%*s", label_width, label);
+	fprintf(x->f, "%*s", l->label, label);
 	for (size_t i = 0; i < NR(cpu_classes); i++) {
 		double p = 100.0 * (double)c->ns[cpu_classes[i].cls] / (double)c->online_ns;
 
-		if (!cpu_class_shown(x->r, cpu_classes[i].cls))
+		if (!l->shown[i])
 			continue;
 		if (c->online_ns)
 			fprintf(x->f, "%*.1f%%", CPU_CELL - 1, p < 999.9 ? p : 999.9);
 		else
 			fprintf(x->f, "%*s", CPU_CELL, "-");
 	}
-	if (bar && c->online_ns) {
-		fputs("   ", x->f);
-		cpu_bar(x, c, bar);
-	}
+	if (c->online_ns)
+		cpu_bar(x, c, l->bar);
 	fputc('\n', x->f);
 }
 
-static void cpu_head(const struct text *x, const struct rep_cpu *all, int label_width)
+static void cpu_head(const struct text *x, const struct rep_cpu *all, const struct cpu_layout *l)
 {
-	double busy = (double)report__oncpu(all->ns);
+	double busy = 100 * (double)report__oncpu(all->ns) / (double)all->online_ns;
 
 	fputs(x->o->color ? SGR_BOLD : "", x->f);
-	fprintf(x->f, "%*s", label_width, "CPU");
+	fprintf(x->f, "%*s", l->label, "CPU");
 	for (size_t i = 0; i < NR(cpu_classes); i++)
-		if (cpu_class_shown(x->r, cpu_classes[i].cls))
+		if (l->shown[i])
 			fprintf(x->f, "%*s", CPU_CELL, cpu_classes[i].head);
-	if (all->online_ns && cpu_bar_width(x, label_width))
-		fprintf(x->f, "   busy %.0f%%", 100 * busy / (double)all->online_ns);
+	if (all->online_ns && l->bar)
+		fprintf(x->f, BAR_GAP "busy %.0f%%", busy < 999 ? busy : 999);
 	fputs(x->o->color ? SGR_OFF "\n" : "\n", x->f);
 }
 
@@ -146,7 +156,8 @@ static int cpu_section(const struct text *x)
 	size_t nr, shown;
 	struct item *items = out__items(x->r, ENT_CPU, &nr);
 	char label[NUM_LEN];
-	int err = items ? 0 : -ENOMEM, label_width = 3;
+	int err = items ? 0 : -ENOMEM, width = 3;
+	struct cpu_layout l;
 
 	if (err || !nr) {
 		free(items);
@@ -159,17 +170,18 @@ static int cpu_section(const struct text *x)
 			column__add(ENT_CPU, &more, items[i].rec);
 	}
 	if (shown < nr)
-		label_width = snprintf(label, sizeof(label), "%zu more", nr - shown);
-	cpu_head(x, &all, label_width);
+		width = snprintf(label, sizeof(label), "%zu more", nr - shown);
+	l = cpu_layout(x, width);
+	cpu_head(x, &all, &l);
 	if (nr > CPUS_MAX)
-		cpu_line(x, &all, "ALL", label_width);
+		cpu_line(x, &all, "ALL", &l);
 	for (size_t i = 0; i < shown; i++) {
 		snprintf(label, sizeof(label), "%u", ((const struct rep_cpu *)items[i].rec)->cpu);
-		cpu_line(x, items[i].rec, label, label_width);
+		cpu_line(x, items[i].rec, label, &l);
 	}
 	snprintf(label, sizeof(label), "%zu more", nr - shown);
 	if (shown < nr)
-		cpu_line(x, &more, label, label_width);
+		cpu_line(x, &more, label, &l);
 	fputc('\n', x->f);
 	free(items);
 	return err;
@@ -230,6 +242,18 @@ static const struct table_column task_cols[] = {
 	SWITCHES,
 };
 
+static const struct table_column intr_cols[] = {
+	{COL_NAME, "INTERRUPT", CELL_CALL, 255, false},
+	{COL_COUNT, "COUNT", CELL_COUNT, 255, false},
+	{COL_ELAPSED, "TOTAL s", CELL_SECONDS, 255, false},
+	{COL_ONCPU, "cpu", CELL_SHARE, 94, false},
+	{COL_STOLEN, "irq", CELL_SHARE, 12, true},
+	{COL_AVG, "AVG", CELL_DURATION, 100, false},
+	{COL_MIN, "MIN", CELL_DURATION, 70, false},
+	{COL_MAX, "MAX", CELL_DURATION, 95, false},
+	{COL_OPEN, "OPEN", CELL_COUNT, 20, true},
+};
+
 static const struct table_column call_cols[] = {
 	{COL_NAME, "CALL", CELL_CALL, 255, false},
 	{COL_COUNT, "COUNT", CELL_COUNT, 255, false},
@@ -283,7 +307,7 @@ static int put_table(const struct text *x, const struct table_column *cols, size
 {
 	struct table_row *rows = calloc(shown + 1, sizeof(*rows));
 	union any_rec *more = calloc(1, sizeof(*more));
-	struct table t = {x->f, x->names, x->width, x->o->color, cols, nr_cols};
+	struct table t = {x->f, x->names, x->width, x->o->color, x->ms, cols, nr_cols};
 	char label[NUM_LEN];
 	int err = -ENOMEM;
 
@@ -312,6 +336,9 @@ static size_t worth_showing(const struct item *items, size_t nr, enum col_id sor
 
 	if (columns[sort].unit != UNIT_NS && columns[sort].unit != UNIT_COUNT)
 		return n;
+	/* but when nothing has any, the key tells nothing apart and hides nothing */
+	if (nr && !column__number(sort, &items[0]))
+		return n;
 	while (top && n > 1 && !column__number(sort, &items[n - 1]))
 		n--;
 	return n;
@@ -339,7 +366,10 @@ static int main_section(const struct text *x)
 
 	if (sort == COL_NR)
 		sort = COL_ONCPU;
+	/* first by what settles a draw */
 	if (!err)
+		err = column__sort(items, nr, COL_ONCPU);
+	if (!err && sort != COL_ONCPU)
 		err = column__sort(items, nr, sort);
 	if (!err && nr) {
 		err = put_table(x, cols, nr_cols, items, nr,
@@ -368,18 +398,43 @@ static int order_calls(const struct text *x, struct item *items, size_t nr, size
 	return err;
 }
 
-static int call_table(const struct text *x, uint32_t first, uint32_t last, size_t limit)
+/* Whose system calls the tables show: COMMAND's when there is one. */
+static const struct rep_calls *calls_of(const struct report *r)
+{
+	return r->selected ? &r->sel_calls : &r->sys_calls;
+}
+
+static int call_table(const struct text *x)
 {
 	struct table_column cols[TABLE_COLS_MAX];
-	enum col_id sort = column__find(x->o->sort, ENT_CALL);
-	size_t nr_cols = with_sort_column(cols, call_cols, NR(call_cols), sort), nr;
-	struct item *items = out__calls(&x->r->sys_calls, first, last, CALLS_ENDED, &nr);
+	/* the main table is what was asked for; the calls get half of its rows */
+	size_t limit = (x->o->top + 1) / 2, nr;
+	size_t nr_cols = with_sort_column(cols, call_cols, NR(call_cols),
+					  column__find(x->o->sort, ENT_CALL));
+	struct item *items =
+		out__calls(calls_of(x->r), CALL_SYSCALL, CALL_SYSCALL, CALLS_ENDED, &nr);
 	int err = items ? order_calls(x, items, nr, limit) : -ENOMEM;
 
-	if (first != CALL_SYSCALL)
-		cols[0].head = "INTERRUPT";
 	if (!err && nr) {
 		err = put_table(x, cols, nr_cols, items, nr, limit && limit < nr ? limit : nr);
+		fputc('\n', x->f);
+	}
+	free(items);
+	return err;
+}
+
+static int interrupt_table(const struct text *x, size_t limit)
+{
+	enum col_id sort = column__find(x->o->sort, ENT_CALL);
+	size_t nr;
+	struct item *items = out__calls(&x->r->sys_calls, CALL_IRQ, CALL_HCALL, CALLS_ENDED, &nr);
+	int err = items ? column__sort(items, nr, COL_ELAPSED) : -ENOMEM;
+
+	if (!err && sort != COL_NR)
+		err = column__sort(items, nr, sort);
+	if (!err && nr) {
+		err = put_table(x, intr_cols, NR(intr_cols), items, nr,
+				limit && limit < nr ? limit : nr);
 		fputc('\n', x->f);
 	}
 	free(items);
@@ -394,7 +449,7 @@ static int unfinished_line(const struct text *x, size_t limit)
 {
 	size_t nr;
 	struct item *items =
-		out__calls(&x->r->sys_calls, CALL_SYSCALL, CALL_HCALL, CALLS_UNFINISHED, &nr);
+		out__calls(calls_of(x->r), CALL_SYSCALL, CALL_HCALL, CALLS_UNFINISHED, &nr);
 	struct wrap w = {.f = x->f, .width = x->width};
 	char label[512], num[NUM_LEN];
 	int err = items ? column__sort(items, nr, COL_PENDING) : -ENOMEM;
@@ -417,19 +472,26 @@ static int unfinished_line(const struct text *x, size_t limit)
 
 static int calls_section(const struct text *x)
 {
-	/* the main table is what was asked for; the calls get half of its rows, the rest a quarter
-	 */
-	size_t half = (x->o->top + 1) / 2, quarter = (x->o->top + 3) / 4;
-	int err = call_table(x, CALL_SYSCALL, CALL_SYSCALL, half);
+	size_t quarter = (x->o->top + 3) / 4;
+	int err = call_table(x);
 
 	if (!err)
-		err = call_table(x, CALL_IRQ, CALL_HCALL, quarter);
+		err = interrupt_table(x, quarter);
 	return err ? err : unfinished_line(x, quarter);
 }
 
 int out__text(const struct report *r, struct names *n, const struct out_opts *o)
 {
-	struct text x = {r, n, o, o->f, o->width, o->by < r->level ? o->by : r->level};
+	struct item window = {ENT_WINDOW, r};
+	struct text x = {
+		.r = r,
+		.names = n,
+		.o = o,
+		.f = o->f,
+		.width = o->width,
+		.ms = column__number(COL_ELAPSED, &window) < NS_PER_SEC,
+		.by = o->by < r->level ? o->by : r->level,
+	};
 	int err;
 
 	if (x.width <= 0)

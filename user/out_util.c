@@ -163,16 +163,25 @@ enum header_part {
 	PART_NR,
 };
 
-static const enum header_part droppable[] = {PART_DAY,	PART_CPUS, PART_KERNEL,
+static const enum header_part droppable[] = {PART_CPUS, PART_DAY,  PART_KERNEL,
 					     PART_HOST, PART_TIME, PART_ENGINE};
+
+/* What stands before a part: a date, its time and its length belong together. */
+static const char *header_gap(char parts[PART_NR][96], int i)
+{
+	if (i == PART_TOOL)
+		return "";
+	return i == PART_LENGTH || (i == PART_TIME && *parts[PART_DAY]) ? " " : "  ";
+}
 
 static int header_width(char parts[PART_NR][96])
 {
-	int sum = -2;
+	size_t sum = 0;
 
 	for (int i = 0; i < PART_NR; i++)
-		sum += *parts[i] ? 2 + esc__width(parts[i]) : 0;
-	return sum;
+		if (*parts[i])
+			sum += strlen(header_gap(parts, i)) + esc__width(parts[i]);
+	return (int)sum;
 }
 
 void out__header(const struct report *r, FILE *f, int width)
@@ -197,12 +206,9 @@ void out__header(const struct report *r, FILE *f, int width)
 	for (size_t i = 0; i < sizeof(droppable) / sizeof(droppable[0]); i++)
 		if (width && header_width(p) > width)
 			*p[droppable[i]] = '\0';
-	for (int i = 0; i < PART_NR; i++) {
-		bool near = i == PART_LENGTH || (i == PART_TIME && *p[PART_DAY]);
-
+	for (int i = 0; i < PART_NR; i++)
 		if (*p[i])
-			fprintf(f, "%s%s", i == PART_TOOL ? "" : near ? " " : "  ", p[i]);
-	}
+			fprintf(f, "%s%s", header_gap(p, i), p[i]);
 	fputc('\n', f);
 }
 
@@ -280,7 +286,7 @@ static void quality_line(const struct rep_quality *q, struct wrap *w, bool color
 		out__wrap(w, "%" PRIu64 " out of order,", q->out_of_order);
 	if (q->unmatched)
 		out__wrap(w, "%" PRIu64 " unmatched,", q->unmatched);
-	out__wrap(w, "residual %" PRId64 " ns;", q->residual_ns);
+	out__wrap(w, "residual %" PRId64 " ns", q->residual_ns);
 }
 
 static void cost_line(const struct rep_cost *c, struct wrap *w)
@@ -302,6 +308,7 @@ void out__footer(const struct report *r, FILE *f, int width, bool color)
 	struct wrap w = {.f = f, .width = width};
 
 	quality_line(&r->quality, &w, color);
+	out__wrap_end(&w);
 	cost_line(&r->cost, &w);
 	out__wrap_end(&w);
 	for (size_t i = 0; i < sizeof(r->notes) / sizeof(r->notes[0]) && r->notes[i]; i++) {

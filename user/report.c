@@ -19,6 +19,7 @@ void report__free(struct report *r)
 		free(r->tasks[i].cpus);
 	}
 	free(r->sys_calls.v);
+	free(r->sel_calls.v);
 	free(r->cpus);
 	free(r->groups);
 	free(r->procs);

@@ -64,10 +64,11 @@ struct rep_group {
 
 struct rep_proc {
 	uint32_t pid;
+	uint32_t exec; /* the image that comm is of */
 	uint64_t start_ns;
 	char comm[ACCT_COMM_LEN + 1];
 	uint32_t uid;
-	bool other;   /* the "(other)" record of what found no place: pid 0 */
+	bool other; /* the "(other)" record of what found no place: pid 0 */
 	bool kthread;
 	uint64_t cgroup_id;
 	const char *cgroup;
@@ -122,10 +123,12 @@ struct report {
 	struct rep_quality quality;
 	struct rep_cost cost;
 
-	uint64_t sys_ns[AC_NR]; /* tasks' classes; AC_IDLE is the CPUs' idle time */
+	uint64_t sys_ns[AC_NR];	    /* tasks' classes; AC_IDLE is the CPUs' idle time */
 	uint64_t sys_cpu_ns[AC_NR]; /* the sum of the CPU rows: interrupts taken while idle too */
 	uint64_t sys_tasks, sys_procs, sys_groups, sys_switches;
 	struct rep_calls sys_calls;
+	bool selected;		    /* groups, processes and tasks are those of COMMAND only */
+	struct rep_calls sel_calls; /* and these are their calls */
 
 	struct rep_cpu *cpus;
 	size_t nr_cpus;

@@ -14,7 +14,6 @@
 #include "table.h"
 
 #define CELL_LEN 512
-#define TEXT_MIN 12 /* a text is cut down to this before a column is dropped for it */
 #define GAP	 2
 
 /* The columns that are shown, and how wide. */
@@ -27,6 +26,12 @@ struct layout {
 static bool is_text(enum cell_fmt fmt)
 {
 	return fmt == CELL_TEXT || fmt == CELL_PATH || fmt == CELL_CALL;
+}
+
+/* A text is cut down to this before a column is dropped for it. */
+static int text_min(enum cell_fmt fmt)
+{
+	return fmt == CELL_PATH ? 24 : fmt == CELL_CALL ? 16 : 12;
 }
 
 enum cell_fmt table__fmt(const struct column *c)
@@ -55,14 +60,15 @@ static bool is_first_text(const struct table *t, size_t col)
 	return is_text(t->cols[col].fmt);
 }
 
-static void number_cell(char buf[CELL_LEN], enum cell_fmt fmt, uint64_t u, const struct item *it)
+static void number_cell(const struct table *t, char buf[CELL_LEN], enum cell_fmt fmt, uint64_t u,
+			const struct item *it)
 {
 	switch (fmt) {
 	case CELL_COUNT:
 		out__count(buf, u);
 		break;
 	case CELL_SECONDS:
-		out__seconds(buf, u);
+		out__seconds(buf, !t->ms ? u : u > UINT64_MAX / 1000 ? UINT64_MAX : u * 1000);
 		break;
 	case CELL_DURATION:
 		out__duration(buf, u);
@@ -109,7 +115,18 @@ static const char *cell(const struct table *t, size_t col, const struct table_ro
 		return v.s;
 	if (v.type != VALUE_UINT)
 		return "-";
-	number_cell(buf, c->fmt, v.u, &row->it);
+	number_cell(t, buf, c->fmt, v.u, &row->it);
+	return buf;
+}
+
+/* The head names its unit where the layout does: "CPU s". */
+static const char *head(const struct table *t, size_t col, char buf[CELL_LEN])
+{
+	size_t len = strlen(t->cols[col].head);
+
+	if (!t->ms || len < 2 || strcmp(t->cols[col].head + len - 2, " s"))
+		return t->cols[col].head;
+	snprintf(buf, CELL_LEN, "%.*s ms", (int)len - 2, t->cols[col].head);
 	return buf;
 }
 
@@ -120,7 +137,7 @@ static void measure(const struct table *t, const struct table_row *rows, size_t 
 	char buf[CELL_LEN];
 
 	for (size_t c = 0; c < t->nr_cols; c++) {
-		l->width[c] = (int)strlen(t->cols[c].head);
+		l->width[c] = (int)strlen(head(t, c, buf));
 		l->shown[c] = !t->cols[c].if_set;
 		for (size_t i = 0; i < nr; i++) {
 			bool set;
@@ -142,21 +159,30 @@ static int total(const struct table *t, const struct layout *l)
 	return sum;
 }
 
-/* Cuts the widest text, by as much as is too much, but not below min. True when it then fits. */
-static bool cut_text(const struct table *t, struct layout *l, int min)
+/*
+ * Cuts the texts, the one with the most to spare first, until the columns fit; no text below its
+ * minimum, or with hard, below one character. False when that is not enough.
+ */
+static bool cut_text(const struct table *t, struct layout *l, bool hard)
 {
 	int over;
 
 	while ((over = total(t, l) - t->width) > 0) {
 		size_t widest = t->nr_cols;
+		int most = 0;
 
-		for (size_t c = 0; c < t->nr_cols; c++)
-			if (l->shown[c] && is_text(t->cols[c].fmt) && l->width[c] > min &&
-			    (widest == t->nr_cols || l->width[c] > l->width[widest]))
-				widest = c;
+		for (size_t c = 0; c < t->nr_cols; c++) {
+			enum cell_fmt fmt = t->cols[c].fmt;
+			int spare = l->width[c] - (hard ? 1 : text_min(fmt));
+
+			if (!l->shown[c] || !is_text(fmt) || spare <= most)
+				continue;
+			most = spare;
+			widest = c;
+		}
 		if (widest == t->nr_cols)
 			return false;
-		l->width[widest] -= over < l->width[widest] - min ? over : l->width[widest] - min;
+		l->width[widest] -= over < most ? over : most;
 	}
 	return true;
 }
@@ -170,7 +196,7 @@ static void fit(const struct table *t, struct layout *l)
 
 		if (total(t, l) > t->width)
 			trial.gap = 1;
-		if (cut_text(t, &trial, TEXT_MIN)) {
+		if (cut_text(t, &trial, false)) {
 			*l = trial;
 			return;
 		}
@@ -183,7 +209,7 @@ static void fit(const struct table *t, struct layout *l)
 		l->shown[least] = false;
 	}
 	l->gap = 1;
-	cut_text(t, l, 1);
+	cut_text(t, l, true);
 }
 
 static void put_cell(const struct table *t, const struct layout *l, size_t col, const char *raw,
@@ -211,7 +237,7 @@ int table__print(const struct table *t, const struct table_row *rows, size_t nr)
 	fputs(t->color ? SGR_BOLD : "", t->f);
 	for (size_t c = 0; c < t->nr_cols; c++)
 		if (l.shown[c])
-			put_cell(t, &l, c, t->cols[c].head, &at);
+			put_cell(t, &l, c, head(t, c, buf), &at);
 	fputs(t->color ? SGR_OFF "\n" : "\n", t->f);
 	for (size_t i = 0; i < nr; i++) {
 		at = 0;

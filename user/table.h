@@ -43,6 +43,7 @@ struct table {
 	struct names *names;
 	int width;
 	bool color;
+	bool ms; /* a short window: milliseconds where it would be seconds */
 	const struct table_column *cols;
 	size_t nr_cols;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's types, as far as utilbpf reads them: written by hand, architecture-neutral, no kernel
- * BTF needed to build. CO-RE finds the real offsets when the programs are loaded, so only
+ * The kernel's types, as far as utilbpf reads them: written by hand, architecture-neutral, no
+ * kernel BTF needed to build. CO-RE finds the real offsets when the programs are loaded, so only
  * names and types of the fields matter here. A suffix after ___ marks a flavour of the same type
  * as another kernel or architecture has it.
  */

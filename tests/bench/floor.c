@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* floor clock|empty: attaches that pair of floor.bpf.c, prints "ready", stays until stdin is closed. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "floor.skel.h"
+
+int main(int argc, char **argv)
+{
+	bool clock = argc == 2 && !strcmp(argv[1], "clock");
+	struct floor_bpf *k;
+	char buf[64];
+	int err;
+
+	if (!clock && (argc != 2 || strcmp(argv[1], "empty"))) {
+		fputs("usage: floor clock|empty\n", stderr);
+		return 2;
+	}
+	k = floor_bpf__open();
+	if (!k) {
+		perror("floor: open");
+		return 1;
+	}
+	bpf_program__set_autoload(k->progs.floor_enter, clock);
+	bpf_program__set_autoload(k->progs.floor_exit, clock);
+	bpf_program__set_autoload(k->progs.empty_enter, !clock);
+	bpf_program__set_autoload(k->progs.empty_exit, !clock);
+	err = floor_bpf__load(k);
+	if (!err)
+		err = floor_bpf__attach(k);
+	if (err) {
+		fprintf(stderr, "floor: %s\n", strerror(-err));
+	} else {
+		puts("ready");
+		fflush(stdout);
+		while (read(STDIN_FILENO, buf, sizeof(buf)) > 0)
+			;
+	}
+	floor_bpf__destroy(k);
+	return err ? 1 : 0;
+}
