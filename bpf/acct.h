@@ -446,7 +446,7 @@ acct_cold int acct_roll(struct acct_task *t, struct acct_cpu *c, const struct ac
 		acct_bank_clear(b, t->cpu);
 	}
 	acct_slice(t, c, n, &b->s, n->start, 1);
-	if (n->epoch == ACCT_FIRST)
+	if ((__u32)t->tag == ACCT_WARMUP)
 		t->st.flags |= AS_NOBEGIN; /* no window has seen the call begin */
 	b->open_key = t->st.flags & AS_CALL ? t->st.key : KEY_NO_CALL;
 	b->open_flags = t->st.flags;
