@@ -119,7 +119,7 @@ acct_inline void acct_bank_clear(struct acct_bank *b, __u32 cpu)
 	b->open_flags = 0;
 	b->end_cls = AC_NONE;
 	b->busy_as = 0xff;
-	b->pad = 0;
+	b->folded = 0;
 }
 
 /* ---- interrupts and hypervisor calls: a stack per CPU ---- */
@@ -571,6 +571,8 @@ acct_cold int acct_spill(struct acct_task *t, struct acct_cpu *c, __u32 slot, __
 	row = (struct acct_row *)0;
 	if (t->st.flags & AS_RAN)
 		row = acct_env_row(c, t, slot, b->cpu, &tag);
+	if (tag != t->tag) /* the table is full: these sums are the surplus task's from here */
+		b->folded = 1;
 	if (row) {
 		r = &row->bank[tag & 1];
 		if (r->tag != tag) {

@@ -547,12 +547,16 @@ static void residual(struct collect *c, int64_t d)
 }
 
 /* After add_task(): what it was charged must be its life inside the window. */
-static void law_of_task(struct collect *c, const struct acct_ident *id, const struct window *win)
+static void law_of_task(struct collect *c, const struct acct_task *task, const struct window *win)
 {
+	const struct acct_bank *b = &task->bank[win->epoch & 1];
+	const struct acct_ident *id = &task->id;
 	uint64_t from = acct_before(id->start, win->start) ? win->start : id->start;
 	uint64_t to = id->end && acct_before(id->end, win->end) ? id->end : win->end;
 
-	residual(c, c->charged - (to - from));
+	/* What was folded for want of room is in the totals, and counted. */
+	if (!b->folded)
+		residual(c, c->charged - (to - from));
 }
 
 /*
@@ -704,7 +708,7 @@ int collect__reap(struct collect *c, const struct tables *t, const struct window
 		who = who_is(c, s, &copy.id, &copy.st, false);
 		c->gen_of[s] = copy.tag >> 32;
 		add_task(c, t, &who, &copy, w);
-		law_of_task(c, &copy.id, w);
+		law_of_task(c, &copy, w);
 		dead_push(c, s);
 	}
 	free_dead(c, t, w->epoch, true);
@@ -772,7 +776,7 @@ static void collect_slot(struct collect *c, const struct tables *t, uint32_t s,
 	complete(&copy, &cpu, win);
 	who = who_is(c, s, &copy.id, &copy.st, false);
 	add_task(c, t, &who, &copy, win);
-	law_of_task(c, &copy.id, win);
+	law_of_task(c, &copy, win);
 	if (copy.id.end && !acct_before(win->end, copy.id.end))
 		dead_push(c, s);
 }
