@@ -429,6 +429,7 @@ acct_inline void acct_slice(struct acct_task *t, struct acct_cpu *c, const struc
  */
 acct_cold int acct_roll(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n)
 {
+	struct acct_now then;
 	struct acct_bank *b;
 
 	if (!t || !c || !n)
@@ -437,17 +438,15 @@ acct_cold int acct_roll(struct acct_task *t, struct acct_cpu *c, const struct ac
 	acct_barrier();
 	b = &t->bank[(n->epoch - 1) & 1];
 	if ((__u32)t->tag != n->epoch - 1) {
+		/* Told by the reader already; but the open call's split has to know of it. */
+		then = *n;
+		then.epoch = n->epoch - 1;
+		then.start = n->prev_start;
+		acct_slice(t, c, &then, &b->s, then.start, 1);
 		acct_bank_clear(b, t->cpu);
-		if (acct_before(t->st.since, n->prev_start)) {
-			t->st.since = n->prev_start;
-			if (acct_on_cpu(&t->st))
-				for (__u32 i = 0; i < AC_STEAL_NR; i++)
-					c->taken[i] =
-						acct_total_at(c, i, n->epoch - 1, n->prev_start);
-		}
 	}
 	acct_slice(t, c, n, &b->s, n->start, 1);
-	if (n->epoch == ACCT_FIRST)
+	if ((__u32)t->tag == ACCT_WARMUP)
 		t->st.flags |= AS_NOBEGIN; /* no window has seen the call begin */
 	b->open_key = t->st.flags & AS_CALL ? t->st.key : KEY_NO_CALL;
 	b->open_flags = t->st.flags;
