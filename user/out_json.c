@@ -135,12 +135,21 @@ static json_t *entity_json(const struct item *it, struct names *n)
 	return o;
 }
 
+/* jansson leaves DEL as it is, which is a control character too; it occurs in strings only. */
+static int put_safe(const char *s, size_t n, void *f)
+{
+	for (size_t i = 0; i < n; i++)
+		if (s[i] == 0x7f ? fputs("\\u007f", f) < 0 : putc(s[i], f) == EOF)
+			return -1;
+	return 0;
+}
+
 /* Writes one value and frees it. */
 static void put(struct writer *w, json_t *j)
 {
 	if (!j)
 		w->err = w->err ? w->err : -ENOMEM;
-	else if (!w->err && json_dumpf(j, w->f, DUMP_FLAGS))
+	else if (!w->err && json_dump_callback(j, put_safe, w->f, DUMP_FLAGS))
 		w->err = out__error(w->f) ? out__error(w->f) : -ENOMEM;
 	json_decref(j);
 }
