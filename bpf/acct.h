@@ -552,6 +552,15 @@ acct_inline void acct_sys_exit(struct acct_task *t, struct acct_cpu *c, const st
 
 /* ---- off the CPU ---- */
 
+/* The CPU's "(other)" row has many writers: it is only ever added to, and the reader takes the growth. */
+acct_inline void acct_spill_other(struct acct_sums *to, const struct acct_sums *from)
+{
+	for (int i = 0; i < AC_NR; i++)
+		__sync_fetch_and_add(&to->ns[i], from->ns[i]);
+	__sync_fetch_and_add(&to->voluntary, from->voluntary);
+	__sync_fetch_and_add(&to->involuntary, from->involuntary);
+}
+
 /*
  * Moves the sums of this window so far to the record of the CPU they were made on, before t goes
  * to another. A task that never ran has made them nowhere: they go along.
@@ -574,18 +583,20 @@ acct_cold int acct_spill(struct acct_task *t, struct acct_cpu *c, __u32 slot, __
 		b->folded = 1;
 	if (row) {
 		r = &row->bank[tag & 1];
+		if (!row->slot) {
+			acct_spill_other(&r->s, &b->s);
+			goto moved;
+		}
 		if (r->tag != tag) {
 			acct_sums_clear(&r->s);
 			r->tag = tag;
 		}
-		for (int i = 0; i < AC_NR; i++) {
+		for (int i = 0; i < AC_NR; i++)
 			r->s.ns[i] += b->s.ns[i];
-			b->s.ns[i] = 0;
-		}
 		r->s.voluntary += b->s.voluntary;
 		r->s.involuntary += b->s.involuntary;
-		b->s.voluntary = 0;
-		b->s.involuntary = 0;
+moved:
+		acct_sums_clear(&b->s);
 	}
 	b->cpu = cpu;
 	t->cpu = cpu;

@@ -236,7 +236,8 @@ static void sizes_choose(const struct engine *e, uint64_t limit, struct sizes *s
 
 	s->tasks = 2 * t + 8192;
 	s->calls = 8 * t + 49152;
-	s->rows = t * (e->ncpus > 8 ? 8 : e->ncpus) + 4096;
+	/* A slot keeps its rows: without one for each CPU, a busy table runs out of them. */
+	s->rows = s->tasks * (e->ncpus > 8 ? 8 : e->ncpus);
 	s->icalls = 4 * t + 4096;
 	need = sizes_bytes(s);
 	if (!limit)
@@ -565,8 +566,8 @@ static int first_window(struct engine *e)
 	clock_sleep_until(start + SETTLE_NS);
 	err = table_refresh(&e->cpus);
 	if (!err)
-		collect__start(e->collect, &e->t, start);
-	return err;
+		err = collect__start(e->collect, &e->t, start);
+	return err ? fail(e, err, "cannot start the first window: %s", strerror(-err)) : 0;
 }
 
 static int print_none(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -794,7 +795,8 @@ static void fill_host(struct engine *e, struct report *r)
 		r->host.cpus_online += e->online[i];
 }
 
-/* Until it has come, a published end may still be moved: programs go by the time, not by the number. */
+/* Until it has come, a published end may still be moved: programs go by the time, not by the
+ * number. */
 static void set_end(struct engine *e, uint64_t end)
 {
 	publish(e, e->win.epoch + 1, end);

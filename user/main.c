@@ -272,7 +272,7 @@ int main(int argc, char **argv)
 {
 	struct run r = {.sigfd = -1};
 	struct utsname u;
-	int status = opts__parse(&r.o, argc, argv);
+	int err, status = opts__parse(&r.o, argc, argv);
 
 	if (status)
 		return status;
@@ -281,8 +281,7 @@ int main(int argc, char **argv)
 	} else if (r.o.action == ACTION_VERSION) {
 		status = version();
 	} else if (r.o.action == ACTION_SCHEMA) {
-		int err = out__json_schema(stdout);
-
+		err = out__json_schema(stdout);
 		status = err ? failed("write to", "the output", err) : 0;
 	} else {
 		uname(&u);
