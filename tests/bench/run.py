@@ -338,8 +338,8 @@ def check_threads(b, n, windows):
         json_run, text_run = got["json"], got["text"]
         print(f"\n{n} threads: tables {json_run['map_mib']:.0f} MiB; json: loader "
               f"{json_run['percent']:.2f} % of a CPU ({json_run['own_percent']:.2f} % by its own "
-              f"report), anonymous {json_run['anon_mib']:.1f} MiB, open {json_run['open_s']:.3f} s; "
-              f"text: {text_run['percent']:.2f} %, anonymous {text_run['anon_mib']:.1f} MiB")
+              f"report), anonymous {json_run['anon_mib']:.1f} MiB, open "
+              f"{json_run['open_s']:.3f} s; text: {text_run['percent']:.2f} %, anonymous {text_run['anon_mib']:.1f} MiB")
     except Skip as e:
         got, why = {"threads": n, "skipped": str(e)}, str(e)
     b.check(f"loader's CPU, {n} threads, -i 1, json", json_run.get("percent"),
