@@ -282,6 +282,7 @@ def watch(fmt, windows):
         own = [r["cost"]["loader_cpu_ns"] for r in reports[1:]]
         got["own_percent"] = sum(own) / len(own) / 1e7
         got["tasks"] = reports[-1]["system"]["tasks"]
+        got["processes"] = max(r["system"]["processes"] for r in reports)
         got["map_mib"] = reports[-1]["cost"]["map_bytes"] / 2**20
         got["open_s"] = reports[0]["window"]["start_ns"] / 1e9 - start
     return got
@@ -339,7 +340,8 @@ def check_threads(b, n, windows):
         print(f"\n{n} threads: tables {json_run['map_mib']:.0f} MiB; json: loader "
               f"{json_run['percent']:.2f} % of a CPU ({json_run['own_percent']:.2f} % by its own "
               f"report), anonymous {json_run['anon_mib']:.1f} MiB, open "
-              f"{json_run['open_s']:.3f} s; text: {text_run['percent']:.2f} %, anonymous {text_run['anon_mib']:.1f} MiB")
+              f"{json_run['open_s']:.3f} s; text: {text_run['percent']:.2f} %, anonymous "
+              f"{text_run['anon_mib']:.1f} MiB; at most {json_run['processes']} processes a report")
     except Skip as e:
         got, why = {"threads": n, "skipped": str(e)}, str(e)
     b.check(f"loader's CPU, {n} threads, -i 1, json", json_run.get("percent"),
