@@ -552,7 +552,8 @@ acct_inline void acct_sys_exit(struct acct_task *t, struct acct_cpu *c, const st
 
 /* ---- off the CPU ---- */
 
-/* The CPU's "(other)" row has many writers: it is only ever added to, and the reader takes the growth. */
+/* The CPU's "(other)" row has many writers: it is only ever added to, and the reader takes the
+ * growth. */
 acct_inline void acct_spill_other(struct acct_sums *to, const struct acct_sums *from)
 {
 	for (int i = 0; i < AC_NR; i++)

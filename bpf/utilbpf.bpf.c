@@ -347,8 +347,8 @@ static __noinline int resync(struct task_struct *p, struct acct_cpu *c, struct a
 }
 
 /*
- * The record of the current task. Some switches happen without an event: then the first event of the task that
- * runs here puts it there.
+ * The record of the current task. Some switches happen without an event: then the first event of
+ * the task that runs here puts it there.
  */
 static __always_inline struct acct_task *task_current(struct task_struct *p, struct acct_cpu *c,
 						      struct acct_now *n, const bool btf)
