@@ -234,8 +234,8 @@ static void sizes_choose(const struct engine *e, uint64_t limit, struct sizes *s
 	uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
 	uint64_t fixed = 2 * e->ncpus + 1;
 
-	s->tasks = 2 * t + 8192;
-	s->calls = 8 * t + 49152;
+	s->tasks = 2 * t + 4096;
+	s->calls = 16 * s->tasks;
 	/* A slot keeps its rows: without one for each CPU, a busy table runs out of them. */
 	s->rows = s->tasks * (e->ncpus > 8 ? 8 : e->ncpus);
 	s->icalls = 4 * t + 4096;
