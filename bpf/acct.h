@@ -119,7 +119,7 @@ acct_inline void acct_bank_clear(struct acct_bank *b, __u32 cpu)
 	b->open_flags = 0;
 	b->end_cls = AC_NONE;
 	b->busy_as = 0xff;
-	b->pad = 0;
+	b->folded = 0;
 }
 
 /* ---- interrupts and hypervisor calls: a stack per CPU ---- */
@@ -552,6 +552,16 @@ acct_inline void acct_sys_exit(struct acct_task *t, struct acct_cpu *c, const st
 
 /* ---- off the CPU ---- */
 
+/* The CPU's "(other)" row has many writers: it is only ever added to, and the reader takes the
+ * growth. */
+acct_inline void acct_spill_other(struct acct_sums *to, const struct acct_sums *from)
+{
+	for (int i = 0; i < AC_NR; i++)
+		__sync_fetch_and_add(&to->ns[i], from->ns[i]);
+	__sync_fetch_and_add(&to->voluntary, from->voluntary);
+	__sync_fetch_and_add(&to->involuntary, from->involuntary);
+}
+
 /*
  * Moves the sums of this window so far to the record of the CPU they were made on, before t goes
  * to another. A task that never ran has made them nowhere: they go along.
@@ -570,20 +580,24 @@ acct_cold int acct_spill(struct acct_task *t, struct acct_cpu *c, __u32 slot, __
 	row = (struct acct_row *)0;
 	if (t->st.flags & AS_RAN)
 		row = acct_env_row(c, t, slot, b->cpu, &tag);
+	if (tag != t->tag) /* the table is full: these sums are the surplus task's from here */
+		b->folded = 1;
 	if (row) {
 		r = &row->bank[tag & 1];
+		if (!row->slot) {
+			acct_spill_other(&r->s, &b->s);
+			goto moved;
+		}
 		if (r->tag != tag) {
 			acct_sums_clear(&r->s);
 			r->tag = tag;
 		}
-		for (int i = 0; i < AC_NR; i++) {
+		for (int i = 0; i < AC_NR; i++)
 			r->s.ns[i] += b->s.ns[i];
-			b->s.ns[i] = 0;
-		}
 		r->s.voluntary += b->s.voluntary;
 		r->s.involuntary += b->s.involuntary;
-		b->s.voluntary = 0;
-		b->s.involuntary = 0;
+moved:
+		acct_sums_clear(&b->s);
 	}
 	b->cpu = cpu;
 	t->cpu = cpu;

@@ -187,6 +187,7 @@ __noinline int surplus_arrive(struct acct_task *t, struct acct_link *l, struct a
 		acct_pop_leave(c, n, l->st.cls);
 		acct_surplus_charge(&l->st, n->now);
 		t->st = l->st;
+		l->st.cls = AC_NONE; /* it has left the population */
 	} else { /* no memory for a link: where its time went until now is not known */
 		c->lost_tasks++;
 		t->st.flags = 0;
@@ -318,14 +319,19 @@ static __noinline int resync(struct task_struct *p, struct acct_cpu *c, struct a
 	then = *n;
 	was = c->slot;
 	old = c->task ? task_now(was, c, n) : NULL;
+	if (old && was == SLOT_OTHER(n->cpu, ncpus)) {
+		/* p may be a surplus task too, whose state is put in the place of this one's. */
+		acct_charge(old, c, n);
+		old->st.cls = AC_NONE;
+	}
 
 	t = task_arrive(p, c, n, &slot, btf);
 	if (!t)
 		return 0;
 	if (acct_on_cpu(&t->st) && slot != was)
 		evict(t, slot);
+	c->unmatched += old != NULL;
 	if (old && slot != was) {
-		c->unmatched++;
 		if (was >= SLOT_FIRST(ncpus))
 			then.now = left_at(c, old, n, &cls);
 		if (acct_before(then.now, old->st.since))
@@ -341,8 +347,8 @@ static __noinline int resync(struct task_struct *p, struct acct_cpu *c, struct a
 }
 
 /*
- * The record of the current task. Some switches happen without an event: then the first event of the task that
- * runs here puts it there.
+ * The record of the current task. Some switches happen without an event: then the first event of
+ * the task that runs here puts it there.
  */
 static __always_inline struct acct_task *task_current(struct task_struct *p, struct acct_cpu *c,
 						      struct acct_now *n, const bool btf)

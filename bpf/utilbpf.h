@@ -128,7 +128,7 @@ struct acct_bank {
 	__u8 open_flags;
 	__u8 end_cls; /* acct_state.cls at the window's end */
 	__u8 busy_as; /* AC_USER or AC_SYS: what this window's spilled `busy` was; 0xff: not told */
-	__u8 pad;
+	__u8 folded;  /* some of its sums went to the surplus record of a CPU */
 };
 
 /* Who a task is; written when its record is made, comm also when the task renames itself. */

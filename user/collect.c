@@ -73,6 +73,8 @@ struct collect {
 	uint64_t pop_before[AC_OFF_NR]; /* surplus time up to the last boundary */
 	uint64_t pop_saved[2][AC_OFF_NR];
 	uint64_t pop_n_saved[2][AC_OFF_NR];
+	struct acct_sums
+		*others; /* by CPU and parity: what the "(other)" rows were at the last reading */
 	int err;
 };
 
@@ -160,6 +162,7 @@ void collect__free(struct collect *c)
 	free(c->gen_of);
 	free(c->freed);
 	free(c->dead);
+	free(c->others);
 	free(c);
 }
 
@@ -547,12 +550,16 @@ static void residual(struct collect *c, int64_t d)
 }
 
 /* After add_task(): what it was charged must be its life inside the window. */
-static void law_of_task(struct collect *c, const struct acct_ident *id, const struct window *win)
+static void law_of_task(struct collect *c, const struct acct_task *task, const struct window *win)
 {
+	const struct acct_bank *b = &task->bank[win->epoch & 1];
+	const struct acct_ident *id = &task->id;
 	uint64_t from = acct_before(id->start, win->start) ? win->start : id->start;
 	uint64_t to = id->end && acct_before(id->end, win->end) ? id->end : win->end;
 
-	residual(c, c->charged - (to - from));
+	/* What was folded for want of room is in the totals, and counted. */
+	if (!b->folded)
+		residual(c, c->charged - (to - from));
 }
 
 /*
@@ -704,7 +711,7 @@ int collect__reap(struct collect *c, const struct tables *t, const struct window
 		who = who_is(c, s, &copy.id, &copy.st, false);
 		c->gen_of[s] = copy.tag >> 32;
 		add_task(c, t, &who, &copy, w);
-		law_of_task(c, &copy.id, w);
+		law_of_task(c, &copy, w);
 		dead_push(c, s);
 	}
 	free_dead(c, t, w->epoch, true);
@@ -772,7 +779,7 @@ static void collect_slot(struct collect *c, const struct tables *t, uint32_t s,
 	complete(&copy, &cpu, win);
 	who = who_is(c, s, &copy.id, &copy.st, false);
 	add_task(c, t, &who, &copy, win);
-	law_of_task(c, &copy.id, win);
+	law_of_task(c, &copy, win);
 	if (copy.id.end && !acct_before(win->end, copy.id.end))
 		dead_push(c, s);
 }
@@ -820,10 +827,31 @@ static void surplus_off(struct collect *c, const struct tables *t, const struct 
 	}
 }
 
-void collect__start(struct collect *c, const struct tables *t, uint64_t start)
+/* What the tasks' rows that found no record have grown by on a CPU, in the windows of this parity.
+ */
+static void others_take(struct collect *c, const struct tables *t, uint32_t cpu, uint32_t parity,
+			struct acct_sums *d)
+{
+	struct acct_sums *before = &c->others[2 * cpu + parity];
+	const struct acct_sums now = t->rows[ROW_OTHER(cpu)].bank[parity].s;
+
+	for (int i = 0; i < AC_NR; i++)
+		d->ns[i] = now.ns[i] - before->ns[i];
+	d->voluntary = now.voluntary - before->voluntary;
+	d->involuntary = now.involuntary - before->involuntary;
+	*before = now;
+}
+
+int collect__start(struct collect *c, const struct tables *t, uint64_t start)
 {
 	uint32_t b = ACCT_WARMUP & 1;
+	struct acct_sums s;
 
+	c->others = calloc(2 * t->ncpus, sizeof(*c->others));
+	if (!c->others)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->ncpus; i++)
+		others_take(c, t, i, b, &s);
 	for (int k = 0; k < AC_OFF_NR; k++) {
 		for (uint32_t i = 0; i < t->ncpus; i++) {
 			c->pop_saved[b][k] += t->cpus[i].pop.sum[b][k];
@@ -831,6 +859,7 @@ void collect__start(struct collect *c, const struct tables *t, uint64_t start)
 		}
 		c->pop_before[k] = c->pop_saved[b][k] + c->pop_n_saved[b][k] * start;
 	}
+	return 0;
 }
 
 static bool sums_any(const __u64 *ns)
@@ -858,7 +887,8 @@ static void collect_other(struct collect *c, const struct tables *t, const struc
 		const struct acct_task *rec = &t->tasks[SLOT_OTHER(i, t->ncpus)];
 
 		used += (uint32_t)rec->tag >= win->epoch || acct_on_cpu(&rec->st);
-		used += (uint32_t)t->rows[ROW_OTHER(i)].bank[win->epoch & 1].tag == win->epoch;
+		used += memcmp(&t->rows[ROW_OTHER(i)].bank[win->epoch & 1].s,
+			       &c->others[2 * i + (win->epoch & 1)], sizeof(off)) != 0;
 		used += (uint32_t)t->calls[CALL_OTHER(i)].bank[win->epoch & 1].tag == win->epoch;
 	}
 	if (!used && !sums_any(off.ns))
@@ -880,11 +910,11 @@ static void collect_other(struct collect *c, const struct tables *t, const struc
 	for (uint32_t i = 0; i < t->ncpus; i++) { /* the tables' surplus records */
 		uint64_t tag = GEN_FIXED | win->epoch;
 		const struct acct_call *call = &t->calls[CALL_OTHER(i)];
-		const struct acct_row *row = &t->rows[ROW_OTHER(i)];
+		struct acct_sums s;
 		struct rep_call rc;
 
-		if (row->bank[tag & 1].tag == tag)
-			add_sums(c, &who, i, &row->bank[tag & 1].s);
+		others_take(c, t, i, win->epoch & 1, &s);
+		add_sums(c, &who, i, &s);
 		if (call->bank[tag & 1].tag == tag) {
 			call_of_bank(&rc, KEY_OTHER(CALL_SYSCALL), &call->bank[tag & 1]);
 			add_call(c, &who, &rc);

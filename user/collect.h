@@ -44,7 +44,7 @@ struct collect *collect__new(enum report_level level, bool selected, struct name
 void collect__free(struct collect *c);
 
 /* Once, when the first window's start is safely past: what the warm-up has left. */
-void collect__start(struct collect *c, const struct tables *t, uint64_t start);
+int collect__start(struct collect *c, const struct tables *t, uint64_t start);
 
 /*
  * Within window w: takes in the tasks that have ended so far, and frees their slots. Call it when

@@ -28,6 +28,11 @@ struct engine_ops {
 	/* Housekeeping while a window runs; call it every ENGINE_POLL_NS or so. 0 or -errno. */
 	int (*poll)(struct engine *e);
 	/*
+	 * Tells the window's end ahead of its time, so that it is kept to the nanosecond however
+	 * late the loader gets a CPU. Too late already: does nothing.
+	 */
+	void (*announce)(struct engine *e, uint64_t end);
+	/*
 	 * Ends the window at `end` (ns, CLOCK_MONOTONIC; moved into the near future when it has
 	 * passed), opens the next one there, and fills *r. 0 or -errno. Free with report__free.
 	 */
@@ -35,7 +40,7 @@ struct engine_ops {
 	void (*close)(struct engine *e); /* NULL-safe */
 };
 
-#define ENGINE_POLL_NS 100000000ULL
+#define ENGINE_POLL_NS 25000000ULL
 
 extern const struct engine_ops engine_bpf;
 

@@ -28,7 +28,10 @@
 #include "utilbpf.skel.h"
 
 /* How far ahead of its time a boundary is published, and how long after it tables are read. */
-#define AHEAD_NS  1000000ULL
+#define AHEAD_NS 1000000ULL
+/* So many ended tasks are worth a walk: their slots, and the calls that stay with those, are used
+ * again soon. */
+#define REAP_AT	  64
 #define SETTLE_NS 2000000ULL
 
 struct table {
@@ -83,20 +86,13 @@ struct feature {
 };
 
 static const struct feature features[] = {
-	{"sched_switch", EV_SCHED, false},
-	{"sched_wakeup", EV_SCHED, false},
-	{"sched_migrate_task", EV_SCHED, false},
-	{"sched_process_fork", EV_SCHED, false},
-	{"sched_process_exec", EV_SCHED, false},
-	{"sched_process_exit", EV_SCHED, false},
-	{"task_rename", EV_SCHED, true},
-	{"sys_enter", EV_SYSCALLS, false},
-	{"sys_exit", EV_SYSCALLS, false},
-	{"irq_handler_entry", EV_IRQS, false},
-	{"irq_handler_exit", EV_IRQS, false},
-	{"softirq_entry", EV_SOFTIRQS, false},
-	{"softirq_exit", EV_SOFTIRQS, false},
-	{"hcall_entry", EV_HCALLS, true},
+	{"sched_switch", EV_SCHED, false},	 {"sched_wakeup", EV_SCHED, false},
+	{"sched_migrate_task", EV_SCHED, false}, {"sched_process_fork", EV_SCHED, false},
+	{"sched_process_exec", EV_SCHED, false}, {"sched_process_exit", EV_SCHED, false},
+	{"task_rename", EV_SCHED, true},	 {"sys_enter", EV_SYSCALLS, false},
+	{"sys_exit", EV_SYSCALLS, false},	 {"irq_handler_entry", EV_IRQS, false},
+	{"irq_handler_exit", EV_IRQS, false},	 {"softirq_entry", EV_SOFTIRQS, false},
+	{"softirq_exit", EV_SOFTIRQS, false},	 {"hcall_entry", EV_HCALLS, true},
 	{"hcall_exit", EV_HCALLS, true},
 };
 #define NR_FEATURES (sizeof(features) / sizeof(features[0]))
@@ -239,8 +235,9 @@ static void sizes_choose(const struct engine *e, uint64_t limit, struct sizes *s
 	uint64_t fixed = 2 * e->ncpus + 1;
 
 	s->tasks = 2 * t + 4096;
-	s->calls = 8 * t + 16384;
-	s->rows = t * (e->ncpus > 8 ? 8 : e->ncpus) + 4096;
+	s->calls = 16 * s->tasks;
+	/* A slot keeps its rows: without one for each CPU, a busy table runs out of them. */
+	s->rows = s->tasks * (e->ncpus > 8 ? 8 : e->ncpus);
 	s->icalls = 4 * t + 4096;
 	need = sizes_bytes(s);
 	if (!limit)
@@ -569,8 +566,8 @@ static int first_window(struct engine *e)
 	clock_sleep_until(start + SETTLE_NS);
 	err = table_refresh(&e->cpus);
 	if (!err)
-		collect__start(e->collect, &e->t, start);
-	return err;
+		err = collect__start(e->collect, &e->t, start);
+	return err ? fail(e, err, "cannot start the first window: %s", strerror(-err)) : 0;
 }
 
 static int print_none(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -685,7 +682,7 @@ static int bpf_poll(struct engine *e)
 	for (uint32_t i = 0; i < e->ncpus; i++)
 		exited += e->t.cpus[i].exited;
 	/* Looking for them costs a walk over the records: only when slots could run short. */
-	if (exited - e->exited < e->tasks.n / 16)
+	if (exited - e->exited < REAP_AT)
 		return 0;
 	if (table_refresh(&e->icalls))
 		return 0;
@@ -798,6 +795,20 @@ static void fill_host(struct engine *e, struct report *r)
 		r->host.cpus_online += e->online[i];
 }
 
+/* Until it has come, a published end may still be moved: programs go by the time, not by the
+ * number. */
+static void set_end(struct engine *e, uint64_t end)
+{
+	publish(e, e->win.epoch + 1, end);
+	e->win.end = end;
+}
+
+static void bpf_announce(struct engine *e, uint64_t end)
+{
+	if (end > clock_ns() + AHEAD_NS)
+		set_end(e, end);
+}
+
 static int bpf_roll(struct engine *e, uint64_t end, struct report *r)
 {
 	uint64_t now = clock_ns();
@@ -805,10 +816,11 @@ static int bpf_roll(struct engine *e, uint64_t end, struct report *r)
 
 	if (e->watch_calls && !table_refresh(&e->cpus))
 		seat_cpus(e, false);
-	if (end < now + AHEAD_NS)
-		end = now + AHEAD_NS;
-	publish(e, e->win.epoch + 1, end);
-	e->win.end = end;
+	if (end != e->win.end) {
+		if (end < now + AHEAD_NS)
+			end = now + AHEAD_NS;
+		set_end(e, end);
+	}
 	clock_sleep_until(end + SETTLE_NS);
 
 	memset(r, 0, sizeof(*r));
@@ -837,6 +849,7 @@ const struct engine_ops engine_bpf = {
 	.open = bpf_open,
 	.start = bpf_start,
 	.poll = bpf_poll,
+	.announce = bpf_announce,
 	.roll = bpf_roll,
 	.close = bpf_close,
 };

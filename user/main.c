@@ -21,8 +21,8 @@
 #include "version.h"
 #include "workload.h"
 
-/* A window's end is handed to the engine this long before it comes. */
-#define LEAD_NS	      2000000ULL
+/* A window's end is told to the engine this long before it comes. */
+#define LEAD_NS	      100000000ULL
 #define SIGN_AFTER_NS 2000000000ULL
 #define NS_PER_S      1000000000ULL
 
@@ -193,6 +193,10 @@ static int run_windows(struct run *r)
 
 		end = window_end(r);
 		over = wait_until(r, end == UINT64_MAX ? end : end - LEAD_NS);
+		if (!over) {
+			r->ops->announce(r->e, end);
+			over = wait_until(r, end);
+		}
 		if (over)
 			end = clock_ns();
 		err = r->ops->roll(r->e, end, &rep);
@@ -268,7 +272,7 @@ int main(int argc, char **argv)
 {
 	struct run r = {.sigfd = -1};
 	struct utsname u;
-	int status = opts__parse(&r.o, argc, argv);
+	int err, status = opts__parse(&r.o, argc, argv);
 
 	if (status)
 		return status;
@@ -277,7 +281,8 @@ int main(int argc, char **argv)
 	} else if (r.o.action == ACTION_VERSION) {
 		status = version();
 	} else if (r.o.action == ACTION_SCHEMA) {
-		status = out__json_schema(stdout) ? 1 : 0;
+		err = out__json_schema(stdout);
+		status = err ? failed("write to", "the output", err) : 0;
 	} else {
 		uname(&u);
 		r.names = names__new(u.machine);

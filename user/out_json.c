@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "columns.h"
 #include "escape.h"
@@ -135,12 +136,21 @@ static json_t *entity_json(const struct item *it, struct names *n)
 	return o;
 }
 
+/* DEL is the one control character that JSON lets through raw; a terminal should not see it. */
+static int put_chunk(const char *buf, size_t len, void *f)
+{
+	for (const char *del; (del = memchr(buf, 0x7f, len)); len -= del + 1 - buf, buf = del + 1)
+		if (fwrite(buf, 1, del - buf, f) != (size_t)(del - buf) || fputs("\\u007f", f) < 0)
+			return -1;
+	return fwrite(buf, 1, len, f) == len ? 0 : -1;
+}
+
 /* Writes one value and frees it. */
 static void put(struct writer *w, json_t *j)
 {
 	if (!j)
 		w->err = w->err ? w->err : -ENOMEM;
-	else if (!w->err && json_dumpf(j, w->f, DUMP_FLAGS))
+	else if (!w->err && json_dump_callback(j, put_chunk, w->f, DUMP_FLAGS))
 		w->err = out__error(w->f) ? out__error(w->f) : -ENOMEM;
 	json_decref(j);
 }

@@ -3,11 +3,12 @@
  * The loads that run.py measures with. Each prints its result in ns, one number per line.
  *
  *   bench syscall_loop CPU SECONDS   least ns per getppid(2)
- *   bench pipe_pair CPU SECONDS      least ns per write(2) + read(2) of a byte, in a pipe of its own
- *   bench pingpong CPU SECONDS       least ns per context switch: two processes on one CPU, two pipes
- *   bench threads N                  N sleeping threads, 500 to a process, until stdin is closed
+ *   bench pipe_pair CPU SECONDS      least ns per write(2) + read(2) of a byte, in its own pipe
+ *   bench pingpong CPU SECONDS       least ns per switch: two processes, two pipes, one CPU
+ *   bench threads N                  N sleeping threads, 500 a process, until stdin is closed
  *
- * "Least" is over many short batches, each well under a timer tick: what disturbs a batch only ever adds to it.
+ * "Least" is over many short batches, each well under a timer tick: what disturbs a batch only ever
+ * adds to it.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -144,7 +145,8 @@ static void start_threads(int n)
 	}
 }
 
-/* A process of n threads, itself among them; says "." when all are there and ends with its parent. */
+/* A process of n threads, itself among them; says "." when all are there and ends with its parent.
+ */
 static void one_process(int n, int ready)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The floor: what no tool that stamps both ends of a system call can go below. Two programs that read the clock
- * and do nothing with it, and two that do nothing at all.
+ * The floor: what no tool that stamps both ends of a system call can go below. Two programs that
+ * read the clock and do nothing with it, and two that do nothing at all.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* floor clock|empty: attaches that pair of floor.bpf.c, prints "ready", stays until stdin is closed. */
+/* floor clock|empty: attaches that pair of floor.bpf.c, says "ready", stays until stdin closes. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -6,6 +6,7 @@ Times of a virtual machine drift, so every round visits every tool, the least of
 and ratios are taken within one run. Everything is measured from outside of the tool.
 """
 import argparse
+import fcntl
 import json
 import os
 import platform
@@ -26,6 +27,9 @@ MAX_SWITCH_NS = 300
 MAX_LOADER_PERCENT = 1.0
 MAX_ANON_MIB = 50
 MAX_OPEN_S = 0.5
+
+PIPE_BYTES = 1 << 20  # what a tool prints while a load runs must fit in
+F_SETPIPE_SZ = 1031
 
 CPUS = sorted(os.sched_getaffinity(0))
 LOAD_CPU, TOOL_CPU = CPUS[-1], CPUS[0]
@@ -61,13 +65,15 @@ def status_kib(pid, name):
     return 0
 
 
-def spawn(argv, pin=True, **kw):
+def spawn(argv, pin=True):
     def prepare():
         if pin:
             os.sched_setaffinity(0, {TOOL_CPU})
     # pylint: disable=subprocess-popen-preexec-fn
-    return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, preexec_fn=prepare, **kw)
+    p = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, preexec_fn=prepare)
+    fcntl.fcntl(p.stdout, F_SETPIPE_SZ, PIPE_BYTES)
+    return p
 
 
 def stop(p):
@@ -157,8 +163,10 @@ def hot_paths(rounds, seconds):
     for i in range(rounds):
         for tool in t.values():
             tool.measure(seconds)
-        print(f"\rbench: round {i + 1} of {rounds} ", end="", file=sys.stderr, flush=True)
-    print("\r\033[K", end="", file=sys.stderr)
+        if sys.stderr.isatty():
+            print(f"\rbench: round {i + 1} of {rounds} ", end="", file=sys.stderr, flush=True)
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr)
     return t
 
 
@@ -274,6 +282,7 @@ def watch(fmt, windows):
         own = [r["cost"]["loader_cpu_ns"] for r in reports[1:]]
         got["own_percent"] = sum(own) / len(own) / 1e7
         got["tasks"] = reports[-1]["system"]["tasks"]
+        got["processes"] = max(r["system"]["processes"] for r in reports)
         got["map_mib"] = reports[-1]["cost"]["map_bytes"] / 2**20
         got["open_s"] = reports[0]["window"]["start_ns"] / 1e9 - start
     return got
@@ -330,8 +339,9 @@ def check_threads(b, n, windows):
         json_run, text_run = got["json"], got["text"]
         print(f"\n{n} threads: tables {json_run['map_mib']:.0f} MiB; json: loader "
               f"{json_run['percent']:.2f} % of a CPU ({json_run['own_percent']:.2f} % by its own "
-              f"report), anonymous {json_run['anon_mib']:.1f} MiB, open {json_run['open_s']:.3f} s; "
-              f"text: {text_run['percent']:.2f} %, anonymous {text_run['anon_mib']:.1f} MiB")
+              f"report), anonymous {json_run['anon_mib']:.1f} MiB, open "
+              f"{json_run['open_s']:.3f} s; text: {text_run['percent']:.2f} %, anonymous "
+              f"{text_run['anon_mib']:.1f} MiB; at most {json_run['processes']} processes a report")
     except Skip as e:
         got, why = {"threads": n, "skipped": str(e)}, str(e)
     b.check(f"loader's CPU, {n} threads, -i 1, json", json_run.get("percent"),
@@ -340,7 +350,8 @@ def check_threads(b, n, windows):
             MAX_LOADER_PERCENT, "%", why)
     b.check(f"loader's anonymous memory, {n} threads", json_run.get("anon_mib"),
             MAX_ANON_MIB, "MiB", why)
-    b.check(f"exec to open window, {n} threads", json_run.get("open_s"), MAX_OPEN_S, "s", why)
+    b.check(f"exec to open window, {n} threads", json_run.get("open_s"), MAX_OPEN_S, "s",
+            why)
     return got
 
 
@@ -373,6 +384,7 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was raised is restored
     try:
         sys.exit(main())
     except Skip as reason:

@@ -2,8 +2,9 @@
 /*
  * Applies one event of a script to the tables, with acct.h: the same text on the host and in BPF.
  *
- * It stands in for utilbpf.bpf.c and maps.bpf.h: every function here mirrors the one of the same name
- * there, call by call, over plain arrays. Who includes it defines ST, the address of the tables.
+ * It stands in for utilbpf.bpf.c and maps.bpf.h: every function here mirrors the one of the same
+ * name there, call by call, over plain arrays. Who includes it defines ST, the address of the
+ * tables.
  */
 #ifndef APPLY_H
 #define APPLY_H
@@ -183,7 +184,8 @@ acct_inline struct acct_task *task_now(__u32 slot, struct acct_cpu *c, struct ac
 
 /* ---- a new record ---- */
 
-/* The name of a person goes into its cgroup's id: so a report's tasks are told apart for certain. */
+/* The name of a person goes into its cgroup's id: so a report's tasks are told apart for certain.
+ */
 acct_inline void ident(struct acct_ident *id, __u32 who)
 {
 	const struct script_person *p = person_at(who);
@@ -564,7 +566,7 @@ acct_inline void on_rename(const struct script_event *ev, struct acct_now *n)
 acct_inline void on_call(const struct script_event *ev, struct acct_cpu *c)
 {
 	__u32 e = acct_epoch(&ST->ctl);
-	struct acct_now n = { .now = ev->time, .cpu = ev->cpu };
+	struct acct_now n = {.now = ev->time, .cpu = ev->cpu};
 	struct acct_task *t;
 
 	if (c->task != ADDRESS(ST->running[ev->cpu & (SC_CPUS - 1)]))
@@ -722,7 +724,7 @@ acct_inline void apply_sched(const struct script_event *ev, struct acct_cpu *c, 
 acct_inline void apply(const struct script_event *ev)
 {
 	struct acct_cpu *c = cpu_get(ev->cpu);
-	struct acct_now n = { .cpu = ev->cpu & (SC_CPUS - 1) };
+	struct acct_now n = {.cpu = ev->cpu & (SC_CPUS - 1)};
 
 	if (apply_setup(ev))
 		return;

@@ -2,7 +2,8 @@
 /*
  * What a script expects of a report, and the laws that hold for any report.
  *
- * A line that names a task's, CPU's or call's numbers is complete: those it does not name must be zero.
+ * A line that names a task's, CPU's or call's numbers is complete: those it does not name must be
+ * zero.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -25,8 +26,9 @@ static const char *say(const char *fmt, ...)
 	return wrong;
 }
 
-static const char *const class_names[AC_NR] = { "user", "sys",	 "irq",	    "softirq", "hv",	  "busy",
-						"wait", "sleep", "blocked", "iowait",  "stopped", "idle" };
+static const char *const class_names[AC_NR] = {"user",	  "sys",    "irq",     "softirq",
+					       "hv",	  "busy",   "wait",    "sleep",
+					       "blocked", "iowait", "stopped", "idle"};
 
 #define MAX_FIELDS 32
 
@@ -104,8 +106,8 @@ static const struct rep_task *find_task(const struct script *s, const struct rep
 	for (size_t i = 0; i < r->nr_tasks; i++) {
 		const struct rep_task *t = &r->tasks[i];
 
-		if (!strcmp(name, "other") ? t->other :
-					     !t->other && t->cgroup_id == who && t->exec == exec)
+		if (!strcmp(name, "other") ? t->other
+					   : !t->other && t->cgroup_id == who && t->exec == exec)
 			return t;
 	}
 	return NULL;
@@ -120,7 +122,7 @@ static const char *check_call(const struct script *s, const struct report *r, ui
 	const struct rep_calls *calls = t ? &t->calls : NULL;
 	bool none = n > 2 && !strcmp(w[2], "none");
 	const struct rep_call *c = NULL;
-	struct fields f = { 0 };
+	struct fields f = {0};
 	uint32_t key;
 
 	if (n < 2)
@@ -152,7 +154,7 @@ static const char *check_call(const struct script *s, const struct report *r, ui
 static const char *check_cpu(const struct report *r, char **w, int n)
 {
 	uint32_t cpu = atoi(w[0] + 3);
-	struct fields f = { 0 };
+	struct fields f = {0};
 
 	for (size_t i = 0; i < r->nr_cpus; i++) {
 		if (r->cpus[i].cpu != cpu)
@@ -166,8 +168,8 @@ static const char *check_cpu(const struct report *r, char **w, int n)
 
 static const char *check_on_cpu(const struct rep_task *t, char **w, int n)
 {
-	uint64_t none[AC_NR] = { 0 };
-	struct fields f = { 0 };
+	uint64_t none[AC_NR] = {0};
+	struct fields f = {0};
 	const uint64_t *ns = none;
 
 	for (size_t i = 0; i < t->nr_cpus; i++)
@@ -197,7 +199,7 @@ static const char *check_words(const struct rep_task *t, char **w, int *n)
 static const char *check_task(const struct script *s, const struct report *r, char **w, int n)
 {
 	const struct rep_task *t = find_task(s, r, w[0]);
-	struct fields f = { 0 };
+	struct fields f = {0};
 	const char *bad;
 
 	if (n > 1 && !strcmp(w[1], "none"))
@@ -220,7 +222,7 @@ static const char *check_task(const struct script *s, const struct report *r, ch
 
 static const char *check_quality(const struct report *r, char **w, int n)
 {
-	struct fields f = { 0 };
+	struct fields f = {0};
 
 	field(&f, "unmatched", r->quality.unmatched, true);
 	field(&f, "dropped_tasks", r->quality.dropped_tasks, true);
@@ -230,7 +232,7 @@ static const char *check_quality(const struct report *r, char **w, int n)
 
 const char *check__expect(const struct script *s, const struct report *r, const char *text)
 {
-	static const char *const kinds[] = { "call", "irq", "softirq", "hcall" };
+	static const char *const kinds[] = {"call", "irq", "softirq", "hcall"};
 	char copy[512], *w[MAX_FIELDS], *save;
 	int n = 0;
 
@@ -242,8 +244,8 @@ const char *check__expect(const struct script *s, const struct report *r, const 
 		return "expect what?";
 	for (uint32_t i = 0; i < CALL_NR; i++)
 		if (!strcmp(w[1], kinds[i]))
-			return n < 4 ? "expect KIND TASK NUMBER ..." :
-				       check_call(s, r, i, w + 2, n - 2);
+			return n < 4 ? "expect KIND TASK NUMBER ..."
+				     : check_call(s, r, i, w + 2, n - 2);
 	if (!strcmp(w[1], "quality"))
 		return check_quality(r, w + 2, n - 2);
 	if (!strncmp(w[1], "cpu", 3))
@@ -276,8 +278,8 @@ static const char *law_task(const struct report *r, const struct rep_task *t)
 /* Laws 2 and 3: a CPU is its window, and its tasks' user, sys and busy are its own. */
 static const char *law_cpu(const struct report *r, const struct rep_cpu *c)
 {
-	static const int own[] = { AC_USER, AC_SYS, AC_BUSY };
-	uint64_t sum = report__oncpu(c->ns) + c->ns[AC_IDLE], tasks[AC_NR] = { 0 };
+	static const int own[] = {AC_USER, AC_SYS, AC_BUSY};
+	uint64_t sum = report__oncpu(c->ns) + c->ns[AC_IDLE], tasks[AC_NR] = {0};
 
 	if (sum != r->end_ns - r->start_ns)
 		return say("law 2: cpu%u sums to %" PRIu64 " of %" PRIu64, c->cpu, sum,
@@ -295,7 +297,7 @@ static const char *law_cpu(const struct report *r, const struct rep_cpu *c)
 
 static const char *law_totals(const struct report *r)
 {
-	uint64_t tasks[AC_NR] = { 0 }, procs[AC_NR] = { 0 }, groups[AC_NR] = { 0 };
+	uint64_t tasks[AC_NR] = {0}, procs[AC_NR] = {0}, groups[AC_NR] = {0};
 
 	for (int a = 0; a < AC_IDLE; a++) {
 		for (size_t i = 0; i < r->nr_tasks; i++)

@@ -2,7 +2,8 @@
 /*
  * Plays a script on a stage, as an engine would run: publishes windows, reads them with collect.c.
  *
- * Law 5 is checked by playing a script again with other windows: whatever the cuts, the sums are the same.
+ * Law 5 is checked by playing a script again with other windows: whatever the cuts, the sums are
+ * the same.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,7 +34,7 @@ struct run {
 	struct collect *collect;
 	struct tables t;
 	bool online[SC_CPUS];
-	struct window win; /* the one that ends next; epoch 0: not begun */
+	struct window win;  /* the one that ends next; epoch 0: not begun */
 	uint64_t published; /* start of the last published window */
 	uint64_t before[3]; /* quality up to the last report */
 	size_t reports;
@@ -57,7 +58,7 @@ static void free_slot(void *ctx, uint32_t slot)
 
 static void fill_quality(struct run *r, struct report *rep)
 {
-	uint64_t now[3] = { 0 };
+	uint64_t now[3] = {0};
 
 	for (int i = 0; i < SC_CPUS; i++) {
 		const struct acct_cpu *c = &r->t.cpus[i];
@@ -180,7 +181,7 @@ static int expectations(struct run *r, const struct report *rep)
 /* The reader's part: the window that the last published boundary ended. */
 static int take(struct run *r)
 {
-	struct report rep = { 0 };
+	struct report rep = {0};
 	const char *bad;
 	char what[64];
 	int err;
@@ -197,14 +198,14 @@ static int take(struct run *r)
 	sum_add(&r->p->sum, &rep);
 	report__free(&rep);
 	r->reports++;
-	r->win = (struct window){ r->win.epoch + 1, r->win.end, 0 };
+	r->win = (struct window){r->win.epoch + 1, r->win.end, 0};
 	return err;
 }
 
 static void begin(struct run *r, uint64_t start)
 {
 	if (!r->win.epoch) {
-		r->win = (struct window){ ACCT_FIRST, start, 0 };
+		r->win = (struct window){ACCT_FIRST, start, 0};
 		/* The reader is in no hurry: it has not slept past the start yet, see step(). */
 	}
 	r->published = start;
@@ -217,9 +218,8 @@ static int step(struct run *r, const struct script_event *ev)
 	if (ev->op == OP_REPORT)
 		return take(r);
 	if (ev->op == OP_REAP)
-		return collect__reap(r->collect, &r->t, &r->win) ?
-			       fail(r->p, "reap", "no memory") :
-			       0;
+		return collect__reap(r->collect, &r->t, &r->win) ? fail(r->p, "reap", "no memory")
+								 : 0;
 	if (ev->op == OP_WINDOW)
 		begin(r, ev->time);
 	r->p->stage.apply(r->p->stage.ctx, ev);
@@ -239,8 +239,8 @@ static int run_open(struct run *r, struct play *p)
 	script__init(st, p->script->ncpus);
 	for (uint32_t i = 0; i < p->script->ncpus; i++)
 		r->online[i] = true;
-	r->t = (struct tables){ SC_CPUS,   r->online, st->cpus,	 st->tasks, SC_SLOTS, st->calls,
-				SC_CALLS, st->rows,   SC_ROWS, st->icalls, SC_ICALLS };
+	r->t = (struct tables){SC_CPUS,	 r->online, st->cpus, st->tasks,  SC_SLOTS, st->calls,
+			       SC_CALLS, st->rows,  SC_ROWS,  st->icalls, SC_ICALLS};
 	r->collect = collect__new(LEVEL_TASK, false, NULL, free_slot, r);
 	return r->collect ? 0 : fail(p, "collect", "no memory");
 }
@@ -277,7 +277,7 @@ static size_t place(const struct script *s, uint64_t time)
 /* Ends the window at time: its report is taken now, or just before the next boundary. */
 static int cut(struct run *r, uint64_t time, bool late, bool *owed)
 {
-	struct script_event ev = { .op = OP_WINDOW, .time = time };
+	struct script_event ev = {.op = OP_WINDOW, .time = time};
 	int err = *owed ? take(r) : 0;
 
 	if (err)
@@ -366,8 +366,8 @@ bool play__same(const struct sum *a, const struct sum *b, char *why, size_t size
 				 a->tasks[i].who, a->tasks[i].exec);
 	for (size_t i = 0; i < a->ncalls; i++)
 		if (!same_call(b, &a->calls[i]))
-			snprintf(why, size, "law 5: call %#x of task %" PRId64,
-				 a->calls[i].c.key, (int64_t)a->calls[i].who);
+			snprintf(why, size, "law 5: call %#x of task %" PRId64, a->calls[i].c.key,
+				 (int64_t)a->calls[i].who);
 	if (a->ntasks != b->ntasks || a->ncalls != b->ncalls)
 		snprintf(why, size, "law 5: %zu tasks and %zu calls, or %zu and %zu", a->ntasks,
 			 a->ncalls, b->ntasks, b->ncalls);

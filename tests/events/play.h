@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Plays a script: applies its events, reads its windows with collect.c, checks laws and expectations.
+ * Plays a script: applies its events, reads its windows with collect.c, checks laws and
+ * expectations.
  *
  * It does not know where events are applied, on the host or in the kernel.
  */

@@ -136,14 +136,14 @@ static __u32 state_of(struct line *l)
 		const char *name;
 		__u32 v;
 	} states[] = {
-		{ "R", 0 },
-		{ "S", ACCT_TASK_INTERRUPTIBLE },
-		{ "D", ACCT_TASK_UNINTERRUPTIBLE },
-		{ "T", ACCT_TASK_STOPPED },
-		{ "t", ACCT_TASK_TRACED },
-		{ "I", ACCT_TASK_UNINTERRUPTIBLE | ACCT_TASK_NOLOAD },
-		{ "P", ACCT_TASK_PARKED },
-		{ "X", ACCT_TASK_DEAD },
+		{"R", 0},
+		{"S", ACCT_TASK_INTERRUPTIBLE},
+		{"D", ACCT_TASK_UNINTERRUPTIBLE},
+		{"T", ACCT_TASK_STOPPED},
+		{"t", ACCT_TASK_TRACED},
+		{"I", ACCT_TASK_UNINTERRUPTIBLE | ACCT_TASK_NOLOAD},
+		{"P", ACCT_TASK_PARKED},
+		{"X", ACCT_TASK_DEAD},
 	};
 	const char *name = attr(l, "state");
 	__u32 bits = (flag(l, "preempt") ? SW_PREEMPT : 0) | (flag(l, "iowait") ? SW_IOWAIT : 0);
@@ -157,7 +157,7 @@ static __u32 state_of(struct line *l)
 
 static __u32 class_of(struct line *l, const char *word)
 {
-	static const char *const names[] = { "wait", "sleep", "blocked", "iowait", "stopped" };
+	static const char *const names[] = {"wait", "sleep", "blocked", "iowait", "stopped"};
 
 	for (__u32 i = 0; i < AC_OFF_NR; i++)
 		if (!strcmp(word, names[i]))
@@ -177,7 +177,7 @@ static __u32 call_attr(struct line *l)
 
 static bool read_frame(struct line *l, struct script_event *ev)
 {
-	static const char *const names[] = { "irq", "softirq", "hcall" };
+	static const char *const names[] = {"irq", "softirq", "hcall"};
 	const char *verb = l->w[2];
 
 	for (__u32 i = 0; i < AC_STEAL_NR; i++) {
@@ -257,7 +257,7 @@ static bool read_verb(struct line *l, struct script_event *ev)
 
 static void read_event(struct line *l)
 {
-	struct script_event ev = { 0 };
+	struct script_event ev = {0};
 
 	if (l->n < 3) {
 		l->wrong = "TIME cpuN EVENT is expected";
@@ -293,7 +293,7 @@ static void read_task(struct line *l)
 
 static bool read_limit(struct line *l)
 {
-	static const char *const names[] = { "slots", "calls", "rows", "icalls" };
+	static const char *const names[] = {"slots", "calls", "rows", "icalls"};
 
 	for (__u32 i = 0; i < TABLE_NR; i++) {
 		if (l->n == 2 && !strcmp(l->w[0], names[i])) {
@@ -375,7 +375,7 @@ static void read_line(struct line *l, char *text)
 int script__read(struct script *s, const char *path, char *err, size_t size)
 {
 	const char *base = strrchr(path, '/');
-	struct line l = { .s = s };
+	struct line l = {.s = s};
 	char text[512];
 	FILE *f;
 
@@ -425,9 +425,9 @@ static void fixed_task(struct acct_task *t, __u32 cpu, __u8 mode)
 
 void script__init(struct script_state *st, __u32 ncpus)
 {
-	static const __u32 max[] = { SC_SLOTS, SC_CALLS, SC_ROWS, SC_ICALLS };
-	static const __u32 first[] = { SLOT_FIRST(SC_CPUS), CALL_OTHER(SC_CPUS), ROW_OTHER(SC_CPUS),
-				       ICALL_OTHER(SC_CPUS, 0) };
+	static const __u32 max[] = {SC_SLOTS, SC_CALLS, SC_ROWS, SC_ICALLS};
+	static const __u32 first[] = {SLOT_FIRST(SC_CPUS), CALL_OTHER(SC_CPUS), ROW_OTHER(SC_CPUS),
+				      ICALL_OTHER(SC_CPUS, 0)};
 
 	memset(st, 0, sizeof(*st));
 	st->ncpus = ncpus;

@@ -2,8 +2,9 @@
 /*
  * An event script as numbers, and the small tables that it is applied to.
  *
- * Shared by the parser (script.c), the host and the BPF program, so that all of them speak of the very
- * same bytes: fixed sizes, no pointers. What the text looks like is told in README below tests/events.
+ * Shared by the parser (script.c), the host and the BPF program, so that all of them speak of the
+ * very same bytes: fixed sizes, no pointers. What the text looks like is told in README below
+ * tests/events.
  */
 #ifndef SCRIPT_H
 #define SCRIPT_H
@@ -21,19 +22,19 @@
 #define SC_IDLE 0 /* the person that every CPU's idle task is */
 
 enum script_op {
-	OP_PERSON,	/* who: arg=tid arg2=tgid x=is a kernel thread, time=born */
-	OP_LIMIT,	/* arg=enum script_table arg2=records that it has from now on */
-	OP_WINDOW,	/* the next window begins at time */
-	OP_SEAT,	/* who is found running on cpu, as seed_cpu does */
-	OP_SEED,	/* who is off the CPU: arg=class arg2=key of its call, as seed_tasks does */
-	OP_UNSEEN,	/* who runs on cpu, and no event told; arg=state that the one before left in */
-	OP_SWITCH,	/* who -> to, arg=state | SW_* */
-	OP_WAKEUP,	/* who */
-	OP_MIGRATE,	/* who, to=CPU */
-	OP_FORK,	/* by the task on cpu: to=child */
-	OP_EXEC,	/* by the task on cpu: arg=tid that it had before */
-	OP_EXIT,	/* of who */
-	OP_RENAME,	/* who: x=up to eight characters */
+	OP_PERSON,  /* who: arg=tid arg2=tgid x=is a kernel thread, time=born */
+	OP_LIMIT,   /* arg=enum script_table arg2=records that it has from now on */
+	OP_WINDOW,  /* the next window begins at time */
+	OP_SEAT,    /* who is found running on cpu, as seed_cpu does */
+	OP_SEED,    /* who is off the CPU: arg=class arg2=key of its call, as seed_tasks does */
+	OP_UNSEEN,  /* who runs on cpu, and no event told; arg=state that the one before left in */
+	OP_SWITCH,  /* who -> to, arg=state | SW_* */
+	OP_WAKEUP,  /* who */
+	OP_MIGRATE, /* who, to=CPU */
+	OP_FORK,    /* by the task on cpu: to=child */
+	OP_EXEC,    /* by the task on cpu: arg=tid that it had before */
+	OP_EXIT,    /* of who */
+	OP_RENAME,  /* who: x=up to eight characters */
 	OP_SYS_ENTER,	/* arg=key */
 	OP_SYS_EXIT,	/* arg=is an error */
 	OP_FRAME_ENTER, /* arg=key arg2=0 irq, 1 softirq, 2 hv */

@@ -39,7 +39,7 @@ static inline uint64_t now_ns(void)
 /* Off the CPU, in one call. */
 static inline void nap(uint64_t ns)
 {
-	struct timespec ts = { ns / NS_PER_S, ns % NS_PER_S };
+	struct timespec ts = {ns / NS_PER_S, ns % NS_PER_S};
 
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
 }

@@ -224,8 +224,8 @@ static void pipes(void)
 
 int main(int argc, char **argv)
 {
-	void (*parts[])(void) = { forks,   execs,   threads, thread_execs, leaders,
-				  signals, kills,   pipes,   migrations };
+	void (*parts[])(void) = {forks,	  execs, threads, thread_execs, leaders,
+				 signals, kills, pipes,	  migrations};
 	const size_t n = sizeof(parts) / sizeof(parts[0]);
 	char name[4096] = "";
 

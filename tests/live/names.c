@@ -5,9 +5,25 @@
 int main(void)
 {
 	static const char *const names[] = {
-		"\033[31mred\033[0m", "a\"b'c,d",   "new\nline\r", "\xff\xfe\xc3(", "tab\tbell\a",
-		"back\\slash\\n",     "\xc2\x9b" "csi", "=1+2|x",  "\xe2\x80\xae" "rtl", "a b  c ",
-		"\xf0\x9f\x98\x80" "ok", "%s%n%x", "\x7f" "del", "\xed\xa0\x80", "</script>&",
+		"\033[31mred\033[0m",
+		"a\"b'c,d",
+		"new\nline\r",
+		"\xff\xfe\xc3(",
+		"tab\tbell\a",
+		"back\\slash\\n",
+		"\xc2\x9b"
+		"csi",
+		"=1+2|x",
+		"\xe2\x80\xae"
+		"rtl",
+		"a b  c ",
+		"\xf0\x9f\x98\x80"
+		"ok",
+		"%s%n%x",
+		"\x7f"
+		"del",
+		"\xed\xa0\x80",
+		"</script>&",
 	};
 	const int n = sizeof(names) / sizeof(names[0]);
 	pid_t pids[sizeof(names) / sizeof(names[0])];

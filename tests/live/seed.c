@@ -63,9 +63,9 @@ int main(void)
 		const char *name;
 		void (*f)(void);
 	} kinds[] = {
-		{ "pause", wait_signal },  { "futex", wait_futex }, { "pipe", wait_pipe },
-		{ "blocked", wait_vfork }, { "stopped", spin },	    { "spin", spin },
-		{ "leader", threaded },
+		{"pause", wait_signal},	 {"futex", wait_futex}, {"pipe", wait_pipe},
+		{"blocked", wait_vfork}, {"stopped", spin},	{"spin", spin},
+		{"leader", threaded},
 	};
 	const int n = sizeof(kinds) / sizeof(kinds[0]);
 	pid_t pids[sizeof(kinds) / sizeof(kinds[0])];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * swarm VFORKS THREADS EXECS SLEEPERS: so many short lives, shared out to two processes, beside
- * children that sleep meanwhile. Each vfork child makes one getppid call, each thread two.
+ * children that sleep meanwhile. Each vfork child makes one sched_get_priority_min call, each thread two.
  */
 #include "live.h"
 
@@ -12,8 +12,8 @@ static int tid_word;
 static int thread(void *arg)
 {
 	(void)arg;
-	syscall(SYS_getppid);
-	syscall(SYS_getppid);
+	syscall(SYS_sched_get_priority_min, 0);
+	syscall(SYS_sched_get_priority_min, 0);
 	return 0; /* clone() turns this into exit */
 }
 
@@ -36,7 +36,7 @@ static __attribute__((noinline)) void one_vfork(bool exec)
 	if (!pid && exec)
 		execl(self, self, NULL);
 	if (!pid) {
-		syscall(SYS_getppid);
+		syscall(SYS_sched_get_priority_min, 0);
 		_exit(0);
 	}
 	waitpid(pid, NULL, 0);

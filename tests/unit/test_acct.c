@@ -3,7 +3,8 @@
  * Every event script on the host: its expectations, the laws in each of its windows, and law 5 with
  * its windows cut wherever something happens.
  *
- * Built from the object of collect.c, report.c and report_util.c, with tests/events/ in place of names.c.
+ * Built from the object of collect.c, report.c and report_util.c, with tests/events/ in place of
+ * names.c.
  */
 #include <glob.h>
 #include <inttypes.h>
@@ -45,7 +46,8 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The moments at which something happens within the script's time, and those between two of them. */
+/* The moments at which something happens within the script's time, and those between two of them.
+ */
 static size_t moments(const struct script *s, uint64_t **out)
 {
 	uint64_t *v = calloc(2 * s->nev + 2, sizeof(*v)), first = 0, last = 0;
@@ -99,8 +101,9 @@ static void cut_everywhere(const struct script *s)
 	for (int late = 0; late < 2; late++) {
 		for (size_t i = 0; i < n; i++)
 			cut_once(whole, cuts + i, 1, late);
-		for (size_t i = 0; i + 4 < n; i++) /* two, with windows between that some never see */
-			cut_once(whole, (uint64_t[]){ cuts[i], cuts[i + 1], cuts[i + 4] }, 3, late);
+		for (size_t i = 0; i + 4 < n;
+		     i++) /* two, with windows between that some never see */
+			cut_once(whole, (uint64_t[]){cuts[i], cuts[i + 1], cuts[i + 4]}, 3, late);
 		if (n)
 			cut_once(whole, cuts, n, late);
 	}

@@ -1,0 +1,98 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Every test, one after the other; the last line sums up. Exit status 1 when anything failed.
+# `make check` calls it, with everything installed and ./utilbpf built.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+passed=0 failed=0 skipped=0
+log=$(mktemp) || exit 1
+trap 'rm -f "$log"' EXIT
+
+# One test that is a command: check NAME COMMAND...
+check() {
+	name=$1
+	shift
+	if "$@" >"$log" 2>&1; then
+		echo "ok $name"
+		passed=$((passed + 1))
+	else
+		cat "$log"
+		echo "FAIL $name"
+		failed=$((failed + 1))
+	fi
+}
+
+# A program that ends with its own "N passed, N failed, N skipped".
+suite() {
+	name=$1
+	shift
+	echo "== $name"
+	"$@" 2>&1 | tee "$log"
+	line=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
+	if [ -z "$line" ]; then
+		echo "FAIL $name: it did not come to its end"
+		failed=$((failed + 1))
+		return
+	fi
+	passed=$((passed + $(echo "$line" | sed 's/ passed.*//')))
+	failed=$((failed + $(echo "$line" | sed 's/.*passed, \([0-9]*\) failed.*/\1/')))
+	n=$(echo "$line" | sed -n 's/.*, \([0-9]*\) skipped.*/\1/p')
+	skipped=$((skipped + ${n:-0}))
+}
+
+# A cmocka program: its lines are counted one by one.
+cmocka() {
+	echo "== $1"
+	"$1" >"$log" 2>&1
+	status=$?
+	ok=$(grep -c '^\[       OK \]' "$log")
+	bad=$(grep -cE '^\[  FAILED  \] [A-Za-z_]+$' "$log")
+	no=$(grep -c '^\[  SKIPPED \] [A-Za-z_]*$' "$log")
+	if [ $status -ne 0 ]; then
+		cat "$log"
+		[ "$bad" -gt 0 ] || bad=1
+	else
+		bad=0
+		grep -iE 'skip' "$log"
+		tail -n 2 "$log"
+	fi
+	passed=$((passed + ok))
+	failed=$((failed + bad))
+	skipped=$((skipped + no))
+}
+
+sources() {
+	git ls-files 'bpf/*.[ch]' 'user/*.[ch]' 'vmlinux/*.h' 'tests/*.[ch]'
+}
+
+clang_build() {
+	for f in user/*.c; do
+		clang -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Iuser -I.build \
+			-fsyntax-only "$f" || return 1
+	done
+}
+
+# The programs for JITs that lack the 32-bit operations, powerpc's among them.
+bpf_v2() {
+	make -s B=.build/v2 BPF_CPU=v2 .build/v2/utilbpf.bpf.o
+}
+
+# shellcheck disable=SC2046 # a list
+check "format of the sources" clang-format --dry-run -Werror $(sources)
+# shellcheck disable=SC2046 # a list
+check "shellcheck" shellcheck .ci/run $(git ls-files '*.sh')
+check "clang builds it without a warning" clang_build
+check "the BPF object builds for -mcpu=v2" bpf_v2
+check "test programs" make unit-programs live-programs
+for t in .build/san/test_* .build/test/test_*; do
+	case $t in
+	*.d | *.o) continue ;;
+	esac
+	[ -x "$t" ] && cmocka "$t"
+done
+[ -n "${NOLIVE:-}" ] || suite "live" python3 tests/live/run.py
+
+echo
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
