@@ -660,6 +660,14 @@ acct_inline void on_unseen(const struct script_event *ev)
 
 /* ---- the tables' own events ---- */
 
+/* The lowest n slots only: the reader wants what is in use to be dense. */
+acct_inline void limit_slots(__u32 n)
+{
+	for (__u32 i = 0; i < SC_SLOTS; i++)
+		ST->free[i] = i < n ? SLOT_FIRST(SC_CPUS) + n - 1 - i : 0;
+	ST->nfree = n;
+}
+
 /* Those that are no tracepoint's; false: it is one. */
 acct_inline int apply_setup(const struct script_event *ev)
 {
@@ -672,7 +680,7 @@ acct_inline int apply_setup(const struct script_event *ev)
 	case OP_LIMIT:
 		acct_opaque(table);
 		if (table == TABLE_SLOTS)
-			ST->nfree = ev->arg2;
+			limit_slots(ev->arg2);
 		else if (table < TABLE_NR)
 			ST->max[table] = ST->used[table] + ev->arg2;
 		return 1;

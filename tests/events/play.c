@@ -204,10 +204,8 @@ static int take(struct run *r)
 
 static void begin(struct run *r, uint64_t start)
 {
-	if (!r->win.epoch) {
+	if (!r->win.epoch)
 		r->win = (struct window){ACCT_FIRST, start, 0};
-		/* The reader is in no hurry: it has not slept past the start yet, see step(). */
-	}
 	r->published = start;
 }
 
@@ -223,8 +221,12 @@ static int step(struct run *r, const struct script_event *ev)
 	if (ev->op == OP_WINDOW)
 		begin(r, ev->time);
 	r->p->stage.apply(r->p->stage.ctx, ev);
-	if (first)
+	if (first) {
+		struct report warmup;
+
 		collect__start(r->collect, &r->t, ev->time);
+		fill_quality(r, &warmup);
+	}
 	return r->p->why[0] ? -1 : 0;
 }
 

@@ -342,6 +342,8 @@ static void read_words(struct line *l)
 			event_new(s, OP_REPORT, 0);
 			s->reports++;
 		}
+	} else if (!strcmp(w, "nocut")) {
+		s->nocut = 1;
 	} else if (!strcmp(w, "report")) {
 		event_new(s, OP_REPORT, 0);
 		s->reports++;

@@ -113,6 +113,7 @@ struct script_expect {
 struct script {
 	char name[64]; /* of the file, without its ending */
 	__u32 ncpus;
+	__u32 nocut; /* what happened before a task was first heard of depends on the windows */
 	struct script_event *ev;
 	size_t nev;
 	struct script_expect *ex;
