@@ -580,11 +580,10 @@ acct_cold int acct_spill(struct acct_task *t, struct acct_cpu *c, __u32 slot, __
 	row = (struct acct_row *)0;
 	if (t->st.flags & AS_RAN)
 		row = acct_env_row(c, t, slot, b->cpu, &tag);
-	if (tag != t->tag) /* the table is full: these sums are the surplus task's from here */
-		b->folded = 1;
 	if (row) {
 		r = &row->bank[tag & 1];
-		if (!row->slot) {
+		if (!row->slot) { /* the table is full: these sums are the surplus task's now */
+			b->folded = 1;
 			acct_spill_other(&r->s, &b->s);
 			goto moved;
 		}
