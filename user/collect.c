@@ -586,7 +586,7 @@ static void add_task(struct collect *c, const struct tables *t, const struct who
 
 		rt->state = state_name(b->end_cls);
 		if (rt->end_ns &&
-		    acct_before(win->end, rt->end_ns)) { /* ended just after the window */
+		    !acct_before(rt->end_ns, win->end)) { /* ended just after the window */
 			rt->end_ns = 0;
 			rt->exited = false;
 		}
@@ -764,6 +764,7 @@ static void collect_slot(struct collect *c, const struct tables *t, uint32_t s,
 	struct acct_task copy;
 	struct acct_cpu cpu;
 	struct who who;
+	bool died;
 
 	if (!slot_used(c, t, s, win))
 		return;
@@ -772,15 +773,17 @@ static void collect_slot(struct collect *c, const struct tables *t, uint32_t s,
 		return;
 	task_copy(t, s, &copy, &cpu);
 	/* Died, with a window that is already told: only its slot is left. */
-	if (copy.id.end && !acct_before(win->start, copy.id.end)) {
+	if (copy.id.end && (int32_t)((uint32_t)copy.tag - win->epoch) < 0) {
 		dead_push(c, s);
 		return;
 	}
+	/* An end at the very boundary is the next window's, with the call and the switch there. */
+	died = copy.id.end && (uint32_t)copy.tag == win->epoch;
 	complete(&copy, &cpu, win);
 	who = who_is(c, s, &copy.id, &copy.st, false);
 	add_task(c, t, &who, &copy, win);
 	law_of_task(c, &copy, win);
-	if (copy.id.end && !acct_before(win->end, copy.id.end))
+	if (died)
 		dead_push(c, s);
 }
 
@@ -1016,7 +1019,7 @@ static void give_all(struct collect *c)
 		t->cpus = calloc(t->nr_cpus + 1, sizeof(*t->cpus));
 		if (!t->cpus)
 			c->err = -ENOMEM;
-		else
+		else if (t->nr_cpus)
 			memcpy(t->cpus, &c->task_cpus[c->first_cpu[i]],
 			       t->nr_cpus * sizeof(*t->cpus));
 	}
