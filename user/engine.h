@@ -35,7 +35,7 @@ struct engine_ops {
 	void (*close)(struct engine *e); /* NULL-safe */
 };
 
-#define ENGINE_POLL_NS 100000000ULL
+#define ENGINE_POLL_NS 25000000ULL
 
 extern const struct engine_ops engine_bpf;
 
