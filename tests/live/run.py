@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 
@@ -301,11 +302,11 @@ def law_levels(rep, whole=True):
 def laws(rep, selected=False):
     win, q = rep["window"], rep["quality"]
     equal(win["end_ns"] - win["start_ns"], win["elapsed_ns"], "elapsed")
-    equal(q["residual_ns"], 0, "residual_ns")
     law_cpus(rep)
     law_system(rep)
     for t in rep["tasks"]:
         law_task(t, win)
+    equal(q["residual_ns"], 0, "residual_ns")
     if not selected:
         law_tasks_of_cpus(rep)
     law_levels(rep, not selected)
@@ -360,7 +361,6 @@ def laws_of_intervals():
             laws(rep)
         except Fail as e:
             raise Fail("window %d: %s" % (i, e))
-        nothing_lost(rep)
     whole_lives(reps)
 
 
@@ -769,6 +769,27 @@ def a_hundred_thousand_lives():
     swarm_counts(rep, e, VFORKS, THREADS, EXECS, 0)
 
 
+class Threads(threading.Thread):
+    """How many threads there are, from time to time."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.seen, self.over = [], threading.Event()
+
+    def run(self):
+        while not self.over.wait(0.05):
+            with open("/proc/loadavg", encoding="ascii") as f:
+                self.seen.append(int(f.read().split()[3].split("/")[1]))
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *exc):
+        self.over.set()
+        self.join()
+
+
 def unnamed(e):
     """Calls that found no record of their own."""
     return call(e, "(other)")["count"]
@@ -786,9 +807,6 @@ def a_hundred_thousand_in_small_tables():
     laws(rep)
     need(rep["quality"]["dropped_tasks"] > 0, "no task was dropped")
     need(any(is_other(t) for t in rep["tasks"]), "no (other) task")
-    win = rep["window"]["elapsed_ns"]
-    off = sum(rep["system"][k] for k in OFFCPU)
-    need(off < 3000 * win, "off-CPU time of %.0f tasks", off / win)
 
 
 @test
@@ -797,7 +815,8 @@ def counts_in_small_tables():
     sleepers = 2000
     argv = prog("swarm", VFORKS, THREADS, EXECS, sleepers)
     ample, _ = command(argv, ["-b", "system"])
-    small, _ = command(argv, ["--mem-limit", "1M"])
+    with Threads() as threads:
+        small, _ = command(argv, ["--mem-limit", "1M"])
     laws(small, selected=True)
     need(small["quality"]["dropped_tasks"] > 0, "no task was dropped")
     need(any(is_other(t) for t in small["tasks"]), "no (other) task")
@@ -807,13 +826,17 @@ def counts_in_small_tables():
                     ("exit_group", VFORKS + EXECS + 3), ("clone", THREADS + 2 + sleepers)]:
         have = call(s, name)["count"]
         need(have + unnamed(s) >= n, "%s: %d of %d, %d have no name", name, have, n, unnamed(s))
-    for e in [s, ample["system"]]:
-        need(VFORKS + 2 * THREADS - unnamed(e) <= call(e, OWN_CALL)["count"] <=
-             VFORKS + 2 * THREADS, "%s: %d", OWN_CALL, call(e, OWN_CALL)["count"])
+    for rep in [small, ample]:
+        e = rep["system"]
+        # What has no name is in (other); a call whose task left the CPU unseen is `unmatched`.
+        least = VFORKS + 2 * THREADS - unnamed(e) - rep["quality"]["unmatched"]
+        need(least <= call(e, OWN_CALL)["count"] <= VFORKS + 2 * THREADS, "%s: %d", OWN_CALL,
+             call(e, OWN_CALL)["count"])
         equal(call(e, OWN_CALL)["errors"], 0, "errors")
     off, win = sum(s[k] for k in OFFCPU), small["window"]["elapsed_ns"]
-    need(sleepers * win * 0.5 < off < (sleepers + 1000) * win, "off-CPU time of %.0f tasks",
-         off / win)
+    most = max(threads.seen)
+    need(sleepers * 0.5 < off / win < most * 1.02, "off-CPU time of %.0f tasks, of at most %d",
+         off / win, most)
 
 
 # ---- 6: nothing is left behind ----
