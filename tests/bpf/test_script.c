@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Every event script in the kernel: after each event the tables there are, byte for byte, those that
- * the same event makes of them on the host; and the account is the expected one.
+ * Every event script in the kernel: after each event the tables there are, byte for byte, those
+ * that the same event makes of them on the host; and the account is the expected one.
  *
- * Skipped, with the reason, where bpf(2) is not permitted or the kernel is too old for SEC("syscall").
+ * Skipped, with the reason, where bpf(2) is not permitted or the kernel is too old for
+ * SEC("syscall").
  */
 #include <errno.h>
 #include <glob.h>
@@ -66,8 +67,8 @@ static void apply_both(void *ctx, const struct script_event *ev)
 
 static void test_both(void **state)
 {
-	struct both b = { 0 };
-	struct play p = { .stage.apply = apply_both, .stage.ctx = &b, .expect = true };
+	struct both b = {0};
+	struct play p = {.stage.apply = apply_both, .stage.ctx = &b, .expect = true};
 	struct script s;
 	char err[256];
 
@@ -127,8 +128,8 @@ int main(int argc, char **argv)
 		tests[i].initial_state = g.gl_pathv[i];
 	}
 	err = tests ? _cmocka_run_group_tests("scripts in the kernel", tests, g.gl_pathc, NULL,
-					      NULL) :
-		      1;
+					      NULL)
+		    : 1;
 	free(tests);
 	globfree(&g);
 	script_bpf__destroy(skel);

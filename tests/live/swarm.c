@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * swarm VFORKS THREADS EXECS SLEEPERS: so many short lives, shared out to two processes, beside
- * children that sleep meanwhile. Each vfork child makes one sched_get_priority_min call, each thread two.
+ * children that sleep meanwhile. Each vfork child makes one sched_get_priority_min call, each
+ * thread two.
  */
 #include "live.h"
 
