@@ -616,6 +616,15 @@ acct_inline void acct_move(struct acct_task *t, struct acct_cpu *c, const struct
 	acct_spill(t, c, slot, cpu);
 }
 
+/* t, charged up to now, has run for the last time; so its open call ends, too. */
+acct_inline void acct_last(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n)
+{
+	if (t->st.flags & AS_CALL)
+		acct_call_end(c, t, n, 0);
+	t->st.flags &= ~(AS_CALL | AS_NOBEGIN);
+	t->id.end = n->now;
+}
+
 /*
  * t leaves the CPU of c for off-CPU class cls, or for AC_NONE when this was its last switch.
  * voluntary: it gave the CPU up itself.
@@ -629,12 +638,8 @@ acct_inline void acct_switch_out(struct acct_task *t, struct acct_cpu *c, const 
 		b->s.voluntary++;
 	else
 		b->s.involuntary++;
-	if (acct_unlikely(cls == AC_NONE)) {
-		if (t->st.flags & AS_CALL)
-			acct_call_end(c, t, n, 0);
-		t->st.flags &= ~(AS_CALL | AS_NOBEGIN);
-		t->id.end = n->now;
-	}
+	if (acct_unlikely(cls == AC_NONE))
+		acct_last(t, c, n);
 	t->st.cls = cls;
 }
 

@@ -340,6 +340,11 @@ static __noinline int resync(struct task_struct *p, struct acct_cpu *c, struct a
 			then.now = t->st.since;
 		acct_charge(old, c, &then);
 		old->st.cls = cls;
+		if (cls == AC_NONE && was >= SLOT_FIRST(ncpus)) {
+			acct_last(old, c, &then);
+			c->exited++;
+			link_drop((struct task_struct *)c->task, btf);
+		}
 	}
 	acct_switch_in(t, c, &then, slot);
 	seat(c, p, slot, t, &then, btf);

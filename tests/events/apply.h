@@ -391,6 +391,11 @@ acct_cold int resync(__u32 who, struct acct_cpu *c, struct acct_now *n)
 			then.now = t->st.since;
 		acct_charge(old, c, &then);
 		old->st.cls = cls;
+		if (cls == AC_NONE && was >= SLOT_FIRST(SC_CPUS)) {
+			acct_last(old, c, &then);
+			c->exited++;
+			link_clear(link_of((__u32)c->task - 2));
+		}
 	}
 	acct_switch_in(t, c, &then, slot);
 	seat(c, who, slot, t, &then);
