@@ -758,6 +758,8 @@ static void complete(struct acct_task *copy, struct acct_cpu *cpu, const struct 
 		acct_roll(copy, cpu, &n);
 }
 
+static bool sums_any(const __u64 *ns);
+
 static void collect_slot(struct collect *c, const struct tables *t, uint32_t s,
 			 const struct window *win)
 {
@@ -779,6 +781,10 @@ static void collect_slot(struct collect *c, const struct tables *t, uint32_t s,
 	}
 	/* An end at the very boundary is the next window's, with the call and the switch there. */
 	died = copy.id.end && (uint32_t)copy.tag == win->epoch;
+	/* First seen after the window: nothing is known of it here, so it is the next report's. */
+	if (acct_before(win->epoch, (__u32)copy.tag) && !sums_any(copy.bank[win->epoch & 1].s.ns) &&
+	    !copy.rows)
+		return;
 	complete(&copy, &cpu, win);
 	who = who_is(c, s, &copy.id, &copy.st, false);
 	add_task(c, t, &who, &copy, win);
