@@ -18,8 +18,8 @@
 #define SCHEMA_NR 1
 
 /*
- * Characters beyond ASCII go out as JSON escapes: the same text for every reader, and one that can be
- * shown on a terminal without harm.
+ * Characters beyond ASCII go out as JSON escapes: the same text for every reader, and one that can
+ * be shown on a terminal without harm.
  */
 #define DUMP_FLAGS (JSON_COMPACT | JSON_ENSURE_ASCII)
 
