@@ -25,6 +25,7 @@
 #include "clock.h"
 #include "collect.h"
 #include "engine.h"
+#include "engine_util.h"
 #include "utilbpf.skel.h"
 
 /* How far ahead of its time a boundary is published, and how long after it tables are read. */
@@ -522,29 +523,6 @@ static int seat_cpus(struct engine *e, bool all)
 	return err;
 }
 
-/* "0-3,7" as /sys/devices/system/cpu/online has it; without that file all CPUs count as online. */
-static void read_online(struct engine *e)
-{
-	unsigned int from, to;
-	FILE *f = fopen("/sys/devices/system/cpu/online", "re");
-	int c = ',';
-
-	memset(e->online, !f, e->ncpus * sizeof(*e->online));
-	while (f && c == ',' && fscanf(f, "%u", &from) == 1) {
-		to = from;
-		c = fgetc(f);
-		if (c == '-') {
-			if (fscanf(f, "%u", &to) != 1)
-				break;
-			c = fgetc(f);
-		}
-		for (unsigned int i = from; i <= to && i < e->ncpus; i++)
-			e->online[i] = true;
-	}
-	if (f)
-		fclose(f);
-}
-
 static int first_window(struct engine *e)
 {
 	uint64_t start;
@@ -655,7 +633,7 @@ static int bpf_open(struct engine **out, const struct opts *o, enum report_level
 	if (!e->online || !e->collect) {
 		err = fail(e, -ENOMEM, "cannot start: out of memory");
 	} else {
-		read_online(e);
+		engine__online(e->online, e->ncpus);
 		err = load(e, o);
 	}
 	if (err) {
@@ -687,15 +665,6 @@ static int bpf_poll(struct engine *e)
 	if (table_refresh(&e->icalls))
 		return 0;
 	return collect__reap(e->collect, &e->t, &e->win);
-}
-
-/* The growth of a counter since the last report. */
-static uint64_t since_last(uint64_t *before, uint64_t now)
-{
-	uint64_t d = now - *before;
-
-	*before = now;
-	return d;
 }
 
 /* Runs that the kernel refused because the same program was already running on the CPU. */
@@ -765,36 +734,6 @@ static void fill_quality(struct engine *e, struct report *r)
 	read_programs(e, r);
 }
 
-static void fill_cost(struct engine *e, struct report *r)
-{
-	struct timespec ts;
-	long pages = 0;
-	FILE *f = fopen("/proc/self/statm", "re");
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	r->cost.loader_cpu_ns = since_last(&e->cpu_before, timespec_ns(&ts));
-	if (f) {
-		if (fscanf(f, "%*s %ld", &pages) != 1)
-			pages = 0;
-		fclose(f);
-	}
-	r->cost.loader_rss_bytes = (uint64_t)pages * sysconf(_SC_PAGESIZE);
-	r->cost.map_bytes = map_bytes(e);
-}
-
-static void fill_host(struct engine *e, struct report *r)
-{
-	struct utsname u;
-
-	uname(&u);
-	snprintf(r->host.name, sizeof(r->host.name), "%s", u.nodename);
-	snprintf(r->host.kernel, sizeof(r->host.kernel), "%s", u.release);
-	snprintf(r->host.arch, sizeof(r->host.arch), "%s", u.machine);
-	r->host.cpus_possible = e->ncpus;
-	for (uint32_t i = 0; i < e->ncpus; i++)
-		r->host.cpus_online += e->online[i];
-}
-
 /* Until it has come, a published end may still be moved: programs go by the time, not by the
  * number. */
 static void set_end(struct engine *e, uint64_t end)
@@ -828,7 +767,7 @@ static int bpf_roll(struct engine *e, uint64_t end, struct report *r)
 	r->engine = "bpf";
 	r->reason = "bpf is the default and works on this kernel";
 	clock_wall_of(e->win.start, &r->start_wall);
-	fill_host(e, r);
+	engine__host(r, e->ncpus, e->online);
 	err = table_refresh(&e->cpus);
 	if (!err)
 		err = table_refresh(&e->icalls);
@@ -838,9 +777,10 @@ static int bpf_roll(struct engine *e, uint64_t end, struct report *r)
 	names__load_irqs(e->names, NULL);
 	err = collect__window(e->collect, &e->t, &e->win, r);
 	fill_quality(e, r);
-	fill_cost(e, r);
+	engine__cost(r, &e->cpu_before);
+	r->cost.map_bytes = map_bytes(e);
 	e->win = (struct window){e->win.epoch + 1, end, 0};
-	read_online(e);
+	engine__online(e->online, e->ncpus);
 	return err;
 }
 

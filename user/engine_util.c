@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The host's and the loader's own figures, from /proc, /sys and the clocks. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "engine_util.h"
+
+void engine__online(bool *online, uint32_t n)
+{
+	unsigned int from, to;
+	FILE *f = fopen("/sys/devices/system/cpu/online", "re");
+	int c = ',';
+
+	memset(online, !f, n * sizeof(*online));
+	while (f && c == ',' && fscanf(f, "%u", &from) == 1) {
+		to = from;
+		c = fgetc(f);
+		if (c == '-') {
+			if (fscanf(f, "%u", &to) != 1)
+				break;
+			c = fgetc(f);
+		}
+		for (unsigned int i = from; i <= to && i < n; i++)
+			online[i] = true;
+	}
+	if (f)
+		fclose(f);
+}
+
+void engine__host(struct report *r, uint32_t possible, const bool *online)
+{
+	struct utsname u;
+
+	uname(&u);
+	snprintf(r->host.name, sizeof(r->host.name), "%s", u.nodename);
+	snprintf(r->host.kernel, sizeof(r->host.kernel), "%s", u.release);
+	snprintf(r->host.arch, sizeof(r->host.arch), "%s", u.machine);
+	r->host.cpus_possible = possible;
+	for (uint32_t i = 0; i < possible; i++)
+		r->host.cpus_online += online[i];
+}
+
+void engine__cost(struct report *r, uint64_t *cpu_before)
+{
+	struct timespec ts;
+	long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "re");
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	r->cost.loader_cpu_ns = since_last(cpu_before, timespec_ns(&ts));
+	if (f) {
+		if (fscanf(f, "%*s %ld", &pages) != 1)
+			pages = 0;
+		fclose(f);
+	}
+	r->cost.loader_rss_bytes = (uint64_t)pages * sysconf(_SC_PAGESIZE);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What every live engine tells of the host and of itself; knows no engine. */
+#ifndef ENGINE_UTIL_H
+#define ENGINE_UTIL_H
+
+#include "report.h"
+
+/*
+ * "0-3,7" as /sys/devices/system/cpu/online has it, into online[n]; without that file all CPUs
+ * count as online.
+ */
+void engine__online(bool *online, uint32_t n);
+
+/* Name, kernel and CPUs of this machine; online[possible] as from engine__online(). */
+void engine__host(struct report *r, uint32_t possible, const bool *online);
+
+/* The loader's own memory, and its CPU time since *cpu_before (ns), which moves on. */
+void engine__cost(struct report *r, uint64_t *cpu_before);
+
+/* The growth of a counter since the last call with *before. */
+static inline uint64_t since_last(uint64_t *before, uint64_t now)
+{
+	uint64_t d = now - *before;
+
+	*before = now;
+	return d;
+}
+
+#endif /* ENGINE_UTIL_H */
