@@ -72,7 +72,7 @@ $(B):
 # ---- what is needed to build, run and test: Debian and Ubuntu ----
 
 DEPS_BUILD := gcc make pkg-config clang llvm libbpf-dev libelf-dev zlib1g-dev libjansson-dev libseccomp-dev
-DEPS_TEST  := libcmocka-dev clang-format shellcheck strace python3 git
+DEPS_TEST  := libcmocka-dev clang-format shellcheck strace python3 git groff-base
 STAMP := $(B)/deps
 
 # Ubuntu has bpftool in a package named after the kernel's tools.
@@ -102,6 +102,9 @@ bench: utilbpf
 .PHONY: install
 install: utilbpf
 	install -D -m 755 utilbpf $(DESTDIR)$(PREFIX)/sbin/utilbpf
+	install -D -m 644 user/dist/utilbpf.8 $(DESTDIR)$(PREFIX)/share/man/man8/utilbpf.8
+	install -D -m 644 user/dist/utilbpf.bash \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/utilbpf
 
 .PHONY: clean
 clean:

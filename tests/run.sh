@@ -83,6 +83,7 @@ bpf_v2() {
 check "format of the sources" clang-format --dry-run -Werror $(sources)
 # shellcheck disable=SC2046 # a list
 check "shellcheck" shellcheck .ci/run $(git ls-files '*.sh')
+check "shellcheck of the completion" shellcheck -s bash user/dist/utilbpf.bash
 check "clang builds it without a warning" clang_build
 check "the BPF object builds for -mcpu=v2" bpf_v2
 check "test programs" make unit-programs live-programs
@@ -92,6 +93,7 @@ for t in .build/san/test_* .build/test/test_*; do
 	esac
 	[ -x "$t" ] && cmocka "$t"
 done
+suite "what is installed beside the program" python3 tests/dist/check.py
 if [ -n "${NOLIVE:-}" ]; then
 	echo "skip live: NOLIVE is set"
 	skipped=$((skipped + 1))

@@ -1,0 +1,234 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is installed beside the program, against what the program itself says: check.py [NAME...]
+
+An option that --help tells of must stand in the man page and in the completion in the same words,
+and the other way round; so must every column. Needs ./utilbpf, no privilege.
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
+import run # pylint: disable=wrong-import-position
+from run import TOOL, TOP, Fail, Skip, equal, need, test # pylint: disable=wrong-import-position
+
+run.tests.clear() # those of the live system are not ours
+
+DIST = os.path.join(TOP, "user", "dist")
+MAN = os.path.join(DIST, "utilbpf.8")
+COMPLETION = os.path.join(DIST, "utilbpf.bash")
+
+
+def tool(*args):
+    return subprocess.run([TOOL, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, encoding="utf-8", check=False, timeout=60)
+
+
+def help_text():
+    r = tool("--help")
+    equal(r.returncode, 0, "status of --help")
+    return r.stdout
+
+
+def help_options():
+    """As --help has them: "-d, --duration SEC"."""
+    found = re.findall(r"^ {2}(?: {4}|)((?:-\w, )?--[a-z][a-z-]*(?: [^\s]+)?)(?= |$)",
+                       help_text(), re.M)
+    need(len(found) > 10, "only %d options found in --help", len(found))
+    return set(found)
+
+
+def help_commands():
+    """The names under "Commands:"."""
+    m = re.search(r"^Commands:\n((?: .*\n)+)", help_text(), re.M)
+    return set(re.findall(r"^ {2}([a-z]+)\b", m[1], re.M)) if m else set()
+
+
+def words(options):
+    """-d and --duration of "-d, --duration SEC"."""
+    return {w for o in options for w in re.findall(r"(?<!\S)--?[A-Za-z][a-z-]*", o)}
+
+
+def same(have, want, what):
+    need(not want - have, "not in %s: %s", what, ", ".join(sorted(want - have)))
+    need(not have - want, "only in %s: %s", what, ", ".join(sorted(have - want)))
+
+
+# ---- the man page ----
+
+def man_source():
+    with open(MAN, encoding="utf-8") as f:
+        return f.read()
+
+
+def plain(line):
+    """A line of the man page's source as it reads."""
+    m = re.match(r"\.([BIR]{1,2}) (.*)", line)
+    args = re.findall(r'"((?:[^"]|"")*)"|(\S+)', m[2] if m else line)
+    text = ("" if m and len(m[1]) > 1 else " ").join(a or b for a, b in args)
+    return re.sub(r"\\f[BIRP]", "", text).replace("\\-", "-")
+
+
+def man_tags(section):
+    """What the paragraphs of a section are about."""
+    m = re.search(r"^\.SH %s\n(.*?)(?=^\.SH |\Z)" % section, man_source(), re.M | re.S)
+    need(m, "the man page has no section %s", section)
+    return [plain(tag) for tag in re.findall(r"^\.TP\n(.*)$", m[1], re.M)]
+
+
+@test
+def man_page_has_every_option():
+    same({t for t in man_tags("OPTIONS") if t.startswith("-")}, help_options(), "the man page")
+
+
+@test
+def man_page_has_every_command():
+    if not help_commands():
+        raise Skip("this version has no commands")
+    same({re.match(r"utilbpf ([a-z]+)", t)[1] for t in man_tags("COMMANDS")}, help_commands(),
+         "the man page")
+
+
+def keys_of(schema):
+    """Every name of a property, of a schema's parts too."""
+    out = set()
+    if isinstance(schema, dict):
+        out |= set(schema.get("properties", {}))
+        schema = list(schema.values())
+    if isinstance(schema, list):
+        for part in schema:
+            out |= keys_of(part)
+    return out
+
+
+def told(text, names, what):
+    missing = [n for n in sorted(names) if not re.search(r"(?<![\w+])%s(?![\w+])" % re.escape(n),
+                                                         text)]
+    need(not missing, "%s not in the man page: %s", what, ", ".join(missing))
+
+
+@test
+def man_page_has_every_column():
+    m = re.search(r"^\.SH COLUMNS\n(.*?)(?=^\.SH )", man_source(), re.M | re.S)
+    text = plain(m[1].replace("\n", " "))
+    sort_keys = re.search(r"--sort KEY.*\n +(\S+,\S+)\n", help_text())
+    need(sort_keys, "--help does not list the sort keys")
+    told(text, sort_keys[1].split(","), "sort keys")
+    told(text, keys_of(json.loads(tool("--json-schema").stdout)), "JSON keys")
+    with open(os.path.join(TOP, "user", "out_text.c"), encoding="utf-8") as f:
+        headings = re.findall(r'\{\s*COL_\w+, "([^"]+)", CELL_', f.read())
+    need(len(headings) > 20, "only %d headings found", len(headings))
+    told(text, headings, "headings")
+
+
+@test
+def man_page_has_every_file():
+    """The paths that the sources name as strings."""
+    names = set()
+    for name in os.listdir(os.path.join(TOP, "user")):
+        if not name.endswith((".c", ".h")):
+            continue
+        with open(os.path.join(TOP, "user", name), encoding="utf-8") as f:
+            names |= set(re.findall(r'"(/(?:proc|sys|etc|run|var)/[^"%\s]*)"', f.read()))
+    need(names, "the sources name no file")
+    missing = {n.rstrip("/") for n in names} - set(man_tags("FILES"))
+    need(not missing, "FILES of the man page lacks %s", ", ".join(sorted(missing)))
+
+
+@test
+def man_page_is_sound():
+    if not shutil.which("groff"):
+        raise Skip("no groff")
+    p = subprocess.run(["groff", "-man", "-ww", "-z", "-Tutf8", MAN], stderr=subprocess.PIPE,
+                       encoding="utf-8", check=False)
+    equal((p.returncode, p.stderr), (0, ""), "groff")
+    need(all(len(line) <= 100 for line in man_source().splitlines()), "a line over 100 columns")
+
+
+# ---- the completion ----
+
+def complete(*argv):
+    """What bash offers for the last word of a command line."""
+    script = ('. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _utilbpf; '
+              'printf "%s\\n" "${COMPREPLY[@]}"')
+    p = subprocess.run(["bash", "--norc", "-uc", script, "bash", COMPLETION, "utilbpf", *argv],
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+                       check=False)
+    equal((p.returncode, p.stderr), (0, ""), "completion of %s" % (argv,))
+    return set(p.stdout.split())
+
+
+@test
+def completion_has_every_option():
+    same(complete("-") - {"--"}, words(help_options()), "the completion")
+
+
+@test
+def completion_has_every_command():
+    same({w for w in complete("") if not w.startswith("-")}, help_commands(), "the completion")
+
+
+@test
+def completion_of_values():
+    """Every value that is offered is taken; of lists in --help, each is offered."""
+    for o in sorted(help_options()):
+        if not re.search(r" [^-\s]+$", o):
+            continue
+        for name in words([o]):
+            if name in ("-o", "--output"):
+                continue
+            for value in complete(name, ""):
+                if os.path.exists(value): # a file's name, offered as such
+                    continue
+                r = tool(name, value, "--version")
+                need(r.returncode == 0, "%s %s is offered, but: %s", name, value, r.stderr)
+    m = re.search(r"--sort KEY.*\n +(\S+,\S+)\n", help_text())
+    same(complete("-s", ""), set(m[1].split(",")), "the sort keys of the completion")
+    for option, known in [("-b", "bogus"), ("-f", "bogus"), ("--engine", "bogus"), ("-e", "bogus")]:
+        said = tool(option, known).stderr
+        m = re.search(r"takes (?:a list of )?(.*), not", said)
+        need(m, "no list of values in: %s", said)
+        want = set(re.split(r",\s*| or ", m[1]))
+        same(complete(option, ""), want, "the completion of " + option)
+
+
+@test
+def completion_goes_on():
+    equal(complete("-e", "sched,ir"), {"sched,irqs"}, "the second of a list")
+    equal(complete("--by", "=", "pro"), {"process"}, "a value after =")
+    equal(complete("--by", "="), {"system", "cpu", "group", "process", "task"}, "values after =")
+    need("bash" in complete("--", "bas"), "a COMMAND after --")
+    with tempfile.TemporaryDirectory() as d:
+        with open(os.path.join(d, "file"), "wb"):
+            pass
+        equal(complete("-o", os.path.join(d, "f")), {os.path.join(d, "file")}, "a file")
+        equal(complete("--", "cat", os.path.join(d, "f")), {os.path.join(d, "file")}, "a file")
+
+
+# ---- make install ----
+
+@test
+def make_install():
+    with tempfile.TemporaryDirectory() as d:
+        p = subprocess.run(["make", "-s", "install", "DESTDIR=" + d, "PREFIX=/opt/u"], cwd=TOP,
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8",
+                           check=False, env={**os.environ, "MAKEFLAGS": ""})
+        equal(p.returncode, 0, "make install said: %s; status" % p.stdout)
+        have = {}
+        for path, _, files in os.walk(d):
+            for f in files:
+                full = os.path.join(path, f)
+                have[os.path.relpath(full, d)] = os.stat(full).st_mode & 0o777
+    want = {"opt/u/sbin/utilbpf": 0o755,
+            "opt/u/share/man/man8/utilbpf.8": 0o644,
+            "opt/u/share/bash-completion/completions/utilbpf": 0o644}
+    equal(have, want, "what make install installs")
+
+
+if __name__ == "__main__":
+    sys.exit(run.main(sys.argv[1:]))
