@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Loading of the BPF programs: see bpf_load.h. Which are loaded and in what flavour is told by one
+ * table of features; how large the maps are, by the live threads, the CPUs and the limit.
+ */
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "bpf_load.h"
+#include "engine.h"
+
+/* ---- what is loaded ---- */
+
+struct feature {
+	const char *tp;	 /* tracepoint */
+	uint32_t events; /* EV_*: loaded when asked for */
+	bool optional;	 /* some kernels lack it */
+};
+
+static const struct feature features[] = {
+	{"sched_switch", EV_SCHED, false},	 {"sched_wakeup", EV_SCHED, false},
+	{"sched_migrate_task", EV_SCHED, false}, {"sched_process_fork", EV_SCHED, false},
+	{"sched_process_exec", EV_SCHED, false}, {"sched_process_exit", EV_SCHED, false},
+	{"task_rename", EV_SCHED, true},	 {"sys_enter", EV_SYSCALLS, false},
+	{"sys_exit", EV_SYSCALLS, false},	 {"irq_handler_entry", EV_IRQS, false},
+	{"irq_handler_exit", EV_IRQS, false},	 {"softirq_entry", EV_SOFTIRQS, false},
+	{"softirq_exit", EV_SOFTIRQS, false},	 {"hcall_entry", EV_HCALLS, true},
+	{"hcall_exit", EV_HCALLS, true},
+};
+#define NR_FEATURES (sizeof(features) / sizeof(features[0]))
+
+/* The kernel's BTF, read once: it is megabytes. NULL: it has none. */
+static const struct btf *kernel_btf(void)
+{
+	static struct btf *btf;
+	static bool tried;
+
+	if (!tried) {
+		btf = btf__load_vmlinux_btf();
+		tried = true;
+	}
+	return btf;
+}
+
+static bool have_tp_btf(const char *tp)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "btf_trace_%s", tp);
+	return kernel_btf() && btf__find_by_name_kind(kernel_btf(), name, BTF_KIND_TYPEDEF) > 0;
+}
+
+static struct bpf_program *program(struct bpf_load *l, const char *flavour, const char *tp)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s_%s", flavour, tp);
+	return bpf_object__find_program_by_name(l->skel->obj, name);
+}
+
+/* hcall tracepoints exist on powerpc only; raw_tp has no list to look into but this architecture's.
+ */
+static bool wanted(const struct feature *f, uint32_t events, bool ppc)
+{
+	if (!(f->events & (events | EV_SCHED)))
+		return false;
+	return f->events != EV_HCALLS || ppc;
+}
+
+static void select_programs(struct bpf_load *l, uint32_t events, bool ppc)
+{
+	for (size_t i = 0; i < NR_FEATURES; i++) {
+		if (!wanted(&features[i], events, ppc))
+			continue;
+		bpf_program__set_autoload(
+			program(l, have_tp_btf(features[i].tp) ? "btf" : "raw", features[i].tp),
+			true);
+	}
+	bpf_program__set_autoload(l->skel->progs.seed_tasks, true);
+	bpf_program__set_autoload(l->skel->progs.seed_cpu, true);
+}
+
+/* True when the type `name` in the kernel's BTF is a pointer to a function of at least n arguments.
+ */
+static bool btf_function_args(const struct btf *btf, const char *name, unsigned int n)
+{
+	int id = btf ? btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) : -1;
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, id) : NULL;
+
+	t = t ? btf__type_by_id(btf, t->type) : NULL;
+	if (!t || !btf_is_ptr(t))
+		return false;
+	t = btf__type_by_id(btf, t->type);
+	return t && btf_is_func_proto(t) && btf_vlen(t) >= n;
+}
+
+static uint32_t machine(const struct utsname *u)
+{
+	if (!strcmp(u->machine, "x86_64") || !strcmp(u->machine, "i686"))
+		return 1;
+	if (!strcmp(u->machine, "aarch64"))
+		return 2;
+	return strncmp(u->machine, "ppc", 3) ? 0 : 3;
+}
+
+static bool configure(struct bpf_load *l)
+{
+	struct utsname u;
+
+	uname(&u);
+	l->skel->rodata->machine = machine(&u);
+	l->skel->rodata->ncpus = l->rd->ncpus;
+	l->skel->rodata->command_pid = l->command;
+	/* void *data comes first: five with prev_state */
+	l->skel->rodata->have_prev_state =
+		btf_function_args(kernel_btf(), "btf_trace_sched_switch", 5);
+	l->skel->rodata->have_storage =
+		libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) > 0 &&
+		libbpf_probe_bpf_helper(BPF_PROG_TYPE_TRACING, BPF_FUNC_task_storage_get, NULL) !=
+			0;
+	l->skel->rodata->have_probe_read =
+		libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_probe_read_kernel,
+					NULL) != 0;
+	return l->skel->rodata->machine == 3;
+}
+
+/* ---- sizes ---- */
+
+struct sizes {
+	uint64_t tasks, calls, rows, icalls;
+};
+
+static uint64_t sizes_bytes(const struct sizes *s)
+{
+	return s->tasks * (sizeof(struct acct_task) + 4) +
+	       s->calls * (sizeof(struct acct_call) + HASH_BYTES) +
+	       s->icalls * (sizeof(struct acct_call) + HASH_BYTES) +
+	       s->rows * (sizeof(struct acct_row) + HASH_BYTES);
+}
+
+static uint64_t scaled(uint64_t v, uint64_t have, uint64_t need, uint64_t least)
+{
+	v = have < need ? (uint64_t)((__uint128_t)v * have / need) : v;
+	return v > least ? v : least;
+}
+
+/* From the live threads and CPUs; scaled down to the limit, by default a 32nd of memory. */
+static void sizes_choose(const struct bpf_load *l, uint64_t limit, struct sizes *s)
+{
+	uint64_t t = bpf_reader__live_threads(), need;
+	uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+	uint64_t fixed = 2 * l->rd->ncpus + 1;
+
+	s->tasks = 2 * t + 4096;
+	s->calls = 16 * s->tasks;
+	/* A slot keeps its rows: without one for each CPU, a busy table runs out of them. */
+	s->rows = s->tasks * (l->rd->ncpus > 8 ? 8 : l->rd->ncpus);
+	s->icalls = 4 * t + 4096;
+	need = sizes_bytes(s);
+	if (!limit)
+		limit = ram / 32;
+	s->tasks = fixed + scaled(s->tasks, limit, need, 64);
+	s->calls = CHUNK * (l->rd->ncpus + 1) + scaled(s->calls, limit, need, 64);
+	s->rows = CHUNK * (l->rd->ncpus + 1) + scaled(s->rows, limit, need, 64);
+	s->icalls = CHUNK * 3 * (l->rd->ncpus + 1) + scaled(s->icalls, limit, need, 64);
+}
+
+static void size_map(struct bpf_map *m, uint64_t n)
+{
+	bpf_map__set_max_entries(m, n);
+}
+
+static void show_table(struct bpf_table *t, const struct bpf_map *m)
+{
+	t->fd = bpf_map__fd(m);
+	t->n = bpf_map__max_entries(m);
+	t->copied = !(bpf_map__map_flags(m) & BPF_F_MMAPABLE);
+}
+
+static void size_maps(struct bpf_load *l, const struct sizes *s, bool hcalls)
+{
+	struct utilbpf_bpf *k = l->skel;
+
+	size_map(k->maps.cpus, l->rd->ncpus);
+	size_map(k->maps.tasks, s->tasks);
+	size_map(k->maps.calls, s->calls);
+	size_map(k->maps.rows, s->rows);
+	size_map(k->maps.icalls, s->icalls);
+	size_map(k->maps.call_index, s->calls + s->rows);
+	size_map(k->maps.icall_index, s->icalls);
+	size_map(k->maps.free_tasks, s->tasks);
+	size_map(k->maps.free_calls, s->calls / CHUNK + 1);
+	size_map(k->maps.free_rows, s->rows / CHUNK + 1);
+	size_map(k->maps.free_icalls, s->icalls / CHUNK + 1);
+	if (k->rodata->have_storage) {
+		size_map(k->maps.links_hash, 1);
+		bpf_map__set_max_entries(k->maps.links, 0);
+	} else {
+		size_map(k->maps.links_hash, 2 * s->tasks + 1024);
+		bpf_map__set_autocreate(k->maps.links, false);
+	}
+	if (hcalls) {
+		bpf_map__set_map_flags(k->maps.cpus, 0);
+		bpf_map__set_map_flags(k->maps.icalls, 0);
+	}
+}
+
+/* After loading: where the reader finds what it reads. */
+static void show_tables(struct bpf_load *l)
+{
+	const struct utilbpf_bpf *k = l->skel;
+	struct bpf_reader *r = l->rd;
+
+	r->cpus.value = sizeof(struct acct_cpu);
+	r->tasks.value = sizeof(struct acct_task);
+	r->calls.value = r->icalls.value = sizeof(struct acct_call);
+	r->rows.value = sizeof(struct acct_row);
+	show_table(&r->cpus, k->maps.cpus);
+	show_table(&r->tasks, k->maps.tasks);
+	show_table(&r->calls, k->maps.calls);
+	show_table(&r->rows, k->maps.rows);
+	show_table(&r->icalls, k->maps.icalls);
+	r->ctl = &k->bss->ctl;
+	r->hctl = bpf_map__fd(k->maps.hctl);
+	r->seed_cpu = bpf_program__fd(k->progs.seed_cpu);
+	r->watch_calls = l->o->events & EV_SYSCALLS;
+}
+
+/* ---- tables ---- */
+
+static int push(struct bpf_map *stack, uint32_t v)
+{
+	return bpf_map_update_elem(bpf_map__fd(stack), NULL, &v, BPF_ANY);
+}
+
+/* From the top down, so that the lowest come out first: what is in use stays dense. */
+static int fill_chunks(struct bpf_map *stack, uint32_t first, uint32_t n)
+{
+	uint32_t last = first + (n - first) / CHUNK * CHUNK;
+	int err = 0;
+
+	for (uint32_t i = last; !err && i > first; i -= CHUNK)
+		err = push(stack, i - CHUNK);
+	return err;
+}
+
+static void fixed_task(struct acct_task *t, uint32_t cpu, uint8_t mode)
+{
+	t->tag = GEN_FIXED | ACCT_WARMUP;
+	t->cpu = cpu;
+	t->st.cls = AC_NONE;
+	t->st.mode = mode;
+	t->st.flags = AS_RAN;
+	t->st.key = KEY_NO_CALL;
+	t->bank[0].cpu = t->bank[1].cpu = cpu;
+	t->bank[0].open_key = t->bank[1].open_key = KEY_NO_CALL;
+}
+
+static int prepare_tables(struct bpf_load *l)
+{
+	struct utilbpf_bpf *k = l->skel;
+	struct bpf_reader *r = l->rd;
+	struct acct_task *tasks;
+	int err;
+
+	show_tables(l);
+	err = bpf_reader__map(r);
+	if (err)
+		return err;
+	tasks = r->tasks.mem;
+	for (uint32_t i = 0; i < r->ncpus; i++) {
+		fixed_task(&tasks[SLOT_IDLE(i, r->ncpus)], i, AC_IDLE);
+		fixed_task(&tasks[SLOT_OTHER(i, r->ncpus)], i, AC_BUSY);
+	}
+	for (uint32_t i = r->tasks.n; !err && i > SLOT_FIRST(r->ncpus); i--)
+		err = push(k->maps.free_tasks, i - 1);
+	if (!err)
+		err = fill_chunks(k->maps.free_calls, CALL_OTHER(r->ncpus), r->calls.n);
+	if (!err)
+		err = fill_chunks(k->maps.free_rows, ROW_OTHER(r->ncpus), r->rows.n);
+	if (!err)
+		err = fill_chunks(k->maps.free_icalls, ICALL_OTHER(r->ncpus, 0), r->icalls.n);
+	return err;
+}
+
+/* ---- loading ---- */
+
+int bpf_load__fail(struct bpf_load *l, int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(l->why, l->why_len, fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+const char *bpf_load__advice(int err)
+{
+	switch (-err) {
+	case EPERM:
+	case EACCES:
+		return "run as root, or with CAP_BPF and CAP_PERFMON";
+	case ENOSYS:
+		return "this kernel is built without bpf(2)";
+	case ENOMEM:
+		return "give less with --mem-limit";
+	default:
+		return "see -v for what the kernel said";
+	}
+}
+
+static int attach(struct bpf_load *l, uint32_t events, bool ppc)
+{
+	l->links = calloc(NR_FEATURES, sizeof(*l->links));
+	if (!l->links)
+		return bpf_load__fail(l, -ENOMEM, "cannot attach: out of memory");
+	for (size_t i = 0; i < NR_FEATURES; i++) {
+		const struct feature *f = &features[i];
+		bool btf = have_tp_btf(f->tp);
+		struct bpf_link *link;
+
+		if (!wanted(f, events, ppc))
+			continue;
+		link = bpf_program__attach(program(l, btf ? "btf" : "raw", f->tp));
+		if (!link && !f->optional)
+			return bpf_load__fail(l, -errno, "cannot attach to tracepoint %s: %s; %s",
+					      f->tp, strerror(errno), bpf_load__advice(-errno));
+		if (link)
+			l->links[l->nr_links++] = (struct bpf_attached){link, f->tp};
+		if (l->o->verbose)
+			fprintf(stderr, "utilbpf: %s %s\n", f->tp,
+				!link ? "is not there"
+				: btf ? "by tp_btf"
+				      : "by raw_tp");
+	}
+	return 0;
+}
+
+static int print_none(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	(void)level, (void)fmt, (void)ap;
+	return 0;
+}
+
+static int print_all(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	return vfprintf(stderr, fmt, ap);
+}
+
+/* For what they cost. */
+static int list_objects(struct bpf_load *l)
+{
+	struct bpf_reader *r = l->rd;
+	struct bpf_program *p;
+	struct bpf_map *m;
+	size_t n = 0;
+
+	bpf_object__for_each_map(m, l->skel->obj) n++;
+	bpf_object__for_each_program(p, l->skel->obj) n++;
+	r->maps = calloc(n, sizeof(*r->maps));
+	r->progs = calloc(n, sizeof(*r->progs));
+	if (!r->maps || !r->progs)
+		return -ENOMEM;
+	bpf_object__for_each_map(m, l->skel->obj)
+	{
+		if (bpf_map__fd(m) >= 0)
+			r->maps[r->nr_maps++] = bpf_map__fd(m);
+	}
+	bpf_object__for_each_program(p, l->skel->obj)
+	{
+		if (bpf_program__fd(p) >= 0)
+			r->progs[r->nr_progs++] = bpf_program__fd(p);
+	}
+	return 0;
+}
+
+int bpf_load__open(struct bpf_load *l)
+{
+	struct sizes s;
+	bool ppc;
+	int err;
+
+	libbpf_set_print(l->o->verbose > 1 ? print_all : print_none);
+	l->skel = utilbpf_bpf__open();
+	if (!l->skel)
+		return bpf_load__fail(l, -errno, "cannot open the BPF object: %s; %s",
+				      strerror(errno), bpf_load__advice(-errno));
+	ppc = configure(l);
+	select_programs(l, l->o->events, ppc);
+	sizes_choose(l, l->o->mem_limit, &s);
+	size_maps(l, &s, ppc && (l->o->events & EV_HCALLS));
+	err = utilbpf_bpf__load(l->skel);
+	if (err)
+		return bpf_load__fail(l, err, "cannot load the BPF programs: %s; %s",
+				      strerror(-err), bpf_load__advice(err));
+	err = prepare_tables(l);
+	if (!err)
+		err = list_objects(l);
+	if (err)
+		return bpf_load__fail(l, err, "cannot set up the tables: %s; %s", strerror(-err),
+				      bpf_load__advice(err));
+	return attach(l, l->o->events, ppc);
+}
+
+void bpf_load__close(struct bpf_load *l)
+{
+	if (l->skel && l->skel->bss)
+		*(volatile __u32 *)&l->skel->bss->ctl.epoch = 0;
+	for (size_t i = 0; i < l->nr_links; i++)
+		bpf_link__destroy(l->links[i].link);
+	free(l->links);
+	bpf_reader__unmap(l->rd);
+	utilbpf_bpf__destroy(l->skel);
+}
+
+static const char *yes_no(bool v)
+{
+	return v ? "yes" : "no";
+}
+
+void engine_bpf__features(FILE *f)
+{
+	libbpf_set_print(print_none);
+	fprintf(f, "engine bpf, libbpf %s\n", libbpf_version_string());
+	fprintf(f, "kernel BTF: %s\n", yes_no(have_tp_btf("sched_switch")));
+	fprintf(f, "task storage: %s\n",
+		yes_no(libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) > 0));
+	for (size_t i = 0; i < NR_FEATURES; i++)
+		fprintf(f, "tracepoint %s: %s\n", features[i].tp,
+			have_tp_btf(features[i].tp) ? "tp_btf" : "raw_tp, or none");
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Windows over the programs' tables: see bpf_reader.h. It neither loads nor attaches anything.
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "bpf_reader.h"
+#include "clock.h"
+#include "engine_util.h"
+
+/* ---- tables ---- */
+
+static size_t table_bytes(const struct bpf_table *t)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+
+	return (t->value * t->n + page - 1) / page * page;
+}
+
+static int table_map(struct bpf_table *t)
+{
+	if (t->copied) {
+		t->mem = calloc(t->n, t->value);
+		return t->mem ? 0 : -ENOMEM;
+	}
+	t->mem = mmap(NULL, table_bytes(t), PROT_READ | PROT_WRITE, MAP_SHARED, t->fd, 0);
+	if (t->mem == MAP_FAILED) {
+		t->mem = NULL;
+		return -errno;
+	}
+	t->mapped = true;
+	return 0;
+}
+
+static void table_unmap(struct bpf_table *t)
+{
+	if (t->mapped)
+		munmap(t->mem, table_bytes(t));
+	else
+		free(t->mem);
+	t->mem = NULL;
+}
+
+/* One system call for all; no record of its own is touched on other CPUs. */
+int bpf_table__refresh(struct bpf_table *t)
+{
+	__u32 next, n = t->n;
+	__u32 *keys;
+	int err;
+
+	if (!t->copied)
+		return 0;
+	keys = malloc(t->n * sizeof(*keys));
+	if (!keys)
+		return -ENOMEM;
+	err = bpf_map_lookup_batch(t->fd, NULL, &next, keys, t->mem, &n, NULL);
+	for (__u32 i = 0; err && err != -ENOENT && i < t->n; i++) { /* kernels without batches */
+		err = bpf_map_lookup_elem(t->fd, &i, (char *)t->mem + i * t->value);
+		if (err)
+			break;
+	}
+	free(keys);
+	return err == -ENOENT ? 0 : err;
+}
+
+int bpf_reader__map(struct bpf_reader *r)
+{
+	struct bpf_table *all[] = {&r->cpus, &r->tasks, &r->calls, &r->rows, &r->icalls};
+	int err = 0;
+
+	for (size_t i = 0; !err && i < sizeof(all) / sizeof(all[0]); i++)
+		err = table_map(all[i]);
+	if (err)
+		return err;
+	r->t = (struct tables){r->ncpus,   r->online,	  r->cpus.mem, r->tasks.mem,
+			       r->tasks.n, r->calls.mem,  r->calls.n,  r->rows.mem,
+			       r->rows.n,  r->icalls.mem, r->icalls.n};
+	return 0;
+}
+
+void bpf_reader__unmap(struct bpf_reader *r)
+{
+	table_unmap(&r->cpus);
+	table_unmap(&r->tasks);
+	table_unmap(&r->calls);
+	table_unmap(&r->rows);
+	table_unmap(&r->icalls);
+	free(r->maps);
+	free(r->progs);
+	r->maps = r->progs = NULL;
+}
+
+/* ---- boundaries ---- */
+
+/* The time first, then the number that makes it known. */
+void bpf_reader__publish(struct bpf_reader *r, uint32_t epoch, uint64_t start)
+{
+	__u32 zero = 0;
+
+	r->ctl->start[epoch & 3] = start;
+	bpf_map_update_elem(r->hctl, &zero, r->ctl, BPF_ANY);
+	atomic_thread_fence(memory_order_seq_cst);
+	*(volatile __u32 *)&r->ctl->epoch = epoch;
+	bpf_map_update_elem(r->hctl, &zero, r->ctl, BPF_ANY);
+}
+
+/* True when nothing has told what the CPU's task does, though system calls are watched: it may be
+ * long gone. */
+static bool doubtful(const struct bpf_reader *r, uint32_t cpu)
+{
+	uint32_t slot = r->t.cpus[cpu].slot;
+
+	return slot >= r->t.ntasks || !slot || r->t.tasks[slot].st.cls == AC_BUSY;
+}
+
+int bpf_reader__seat(struct bpf_reader *r, bool all)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < r->ncpus && !err; i++) {
+		LIBBPF_OPTS(bpf_test_run_opts, o, .cpu = i, .flags = BPF_F_TEST_RUN_ON_CPU);
+
+		if (r->online[i] && (all || doubtful(r, i)))
+			err = bpf_prog_test_run_opts(r->seed_cpu, &o);
+		if (err == -ENXIO) { /* went offline just now */
+			r->online[i] = false;
+			err = 0;
+		}
+	}
+	return err;
+}
+
+/* Until it has come, a published end may still be moved: programs go by the time, not by the
+ * number. */
+static void set_end(struct bpf_reader *r, uint64_t end)
+{
+	bpf_reader__publish(r, r->win.epoch + 1, end);
+	r->win.end = end;
+}
+
+void bpf_reader__announce(struct bpf_reader *r, uint64_t end)
+{
+	if (end > clock_ns() + AHEAD_NS)
+		set_end(r, end);
+}
+
+void bpf_reader__end(struct bpf_reader *r, uint64_t end)
+{
+	uint64_t now = clock_ns();
+
+	if (r->watch_calls && !bpf_table__refresh(&r->cpus))
+		bpf_reader__seat(r, false);
+	if (end != r->win.end) {
+		if (end < now + AHEAD_NS)
+			end = now + AHEAD_NS;
+		set_end(r, end);
+	}
+	clock_sleep_until(end + SETTLE_NS);
+}
+
+/* ---- quality and cost ---- */
+
+/* Runs that the kernel refused because the same program was already running on the CPU. */
+static void read_programs(struct bpf_reader *rd, struct report *r)
+{
+	uint64_t missed = 0, ns = 0;
+
+	for (size_t i = 0; i < rd->nr_progs; i++) {
+		struct bpf_prog_info info = {0};
+		__u32 len = sizeof(info);
+
+		if (bpf_obj_get_info_by_fd(rd->progs[i], &info, &len))
+			continue;
+		missed += info.recursion_misses;
+		ns += info.run_time_ns;
+	}
+	r->quality.missed_runs = since_last(&rd->before.missed, missed);
+	r->cost.bpf_run_ns = since_last(&rd->before.run_ns, ns);
+	r->cost.have_run_ns = r->cost.bpf_run_ns != 0;
+}
+
+uint64_t bpf_reader__live_threads(void)
+{
+	unsigned long n = 0;
+	FILE *f = fopen("/proc/loadavg", "re");
+
+	if (f) {
+		if (fscanf(f, "%*s %*s %*s %*u/%lu", &n) != 1)
+			n = 0;
+		fclose(f);
+	}
+	return n ? n : 1024;
+}
+
+uint64_t bpf_reader__map_bytes(const struct bpf_reader *rd)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < rd->nr_maps; i++) {
+		struct bpf_map_info info = {0};
+		__u32 len = sizeof(info);
+		uint64_t value, n;
+
+		if (bpf_obj_get_info_by_fd(rd->maps[i], &info, &len))
+			continue;
+		value = info.value_size;
+		n = info.max_entries;
+		if (info.type == BPF_MAP_TYPE_TASK_STORAGE) {
+			n = bpf_reader__live_threads();
+			value += 64; /* the kernel's own part of an element */
+		}
+		if (info.type == BPF_MAP_TYPE_HASH)
+			value = HASH_BYTES;
+		sum += value * n;
+	}
+	return sum;
+}
+
+static void fill_quality(struct bpf_reader *rd, struct report *r)
+{
+	uint64_t ev = 0, un = 0, dt = 0, dc = 0, lost = 0;
+
+	for (uint32_t i = 0; i < rd->ncpus; i++) {
+		const struct acct_cpu *c = &rd->t.cpus[i];
+
+		ev += c->events + c->irq_events;
+		un += c->unmatched + c->irq_unmatched;
+		dt += c->dropped_tasks;
+		dc += c->dropped_calls + c->irq_dropped;
+		lost += c->lost_tasks;
+	}
+	r->cost.bpf_runs = since_last(&rd->before.runs, ev);
+	/* The system call programs do not count themselves: their calls do. */
+	for (size_t i = 0; i < r->sys_calls.n; i++)
+		if (KEY_CLASS(r->sys_calls.v[i].key) == CALL_SYSCALL)
+			r->cost.bpf_runs += 2 * r->sys_calls.v[i].count + r->sys_calls.v[i].open;
+	r->quality.unmatched = since_last(&rd->before.unmatched, un);
+	r->quality.dropped_tasks = since_last(&rd->before.dropped_tasks, dt);
+	r->quality.dropped_calls = since_last(&rd->before.dropped_calls, dc);
+	r->quality.lost_events = since_last(&rd->before.lost, lost);
+	read_programs(rd, r);
+}
+
+/* ---- a report ---- */
+
+int bpf_reader__take(struct bpf_reader *rd, struct report *r)
+{
+	int err;
+
+	memset(r, 0, sizeof(*r));
+	r->index = rd->index++;
+	r->engine = "bpf";
+	r->reason = "bpf is the default and works on this kernel";
+	clock_wall_of(rd->win.start, &r->start_wall);
+	engine__host(r, rd->ncpus, rd->online);
+	err = bpf_table__refresh(&rd->cpus);
+	if (!err)
+		err = bpf_table__refresh(&rd->icalls);
+	if (err)
+		return err;
+	names__new_window(rd->names);
+	names__load_irqs(rd->names, NULL);
+	err = collect__window(rd->collect, &rd->t, &rd->win, r);
+	fill_quality(rd, r);
+	engine__cost(r, &rd->cpu_before);
+	r->cost.map_bytes = bpf_reader__map_bytes(rd);
+	rd->win = (struct window){rd->win.epoch + 1, rd->win.end, 0};
+	engine__online(rd->online, rd->ncpus);
+	return err;
+}
