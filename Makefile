@@ -33,7 +33,7 @@ BPF_ARCH_INC := /usr/include/$(shell $(CC) -print-multiarch 2>/dev/null)
 BPF_CFLAGS := -O2 -g -target bpf -mcpu=$(BPF_CPU) -Wall -Wextra -Werror -Wno-unused-parameter \
 	-Ivmlinux -Ibpf -idirafter $(BPF_ARCH_INC)
 
-PKGS := libbpf libelf zlib jansson libseccomp
+PKGS := libbpf libelf zlib jansson libseccomp libtraceevent libzstd
 LIBS  = $(shell pkg-config --libs $(PKGS))
 CFLAGS ?= -O2 -g
 ALL_CFLAGS = $(CFLAGS) -std=gnu11 -D_GNU_SOURCE -DUTILBPF_VERSION='"$(VERSION)"' -Wall -Wextra -Werror \
@@ -71,8 +71,10 @@ $(B):
 
 # ---- what is needed to build, run and test: Debian and Ubuntu ----
 
-DEPS_BUILD := gcc make pkg-config clang llvm libbpf-dev libelf-dev zlib1g-dev libjansson-dev libseccomp-dev
-DEPS_TEST  := libcmocka-dev clang-format shellcheck strace python3 git groff-base
+DEPS_BUILD := gcc make pkg-config clang llvm libbpf-dev libelf-dev zlib1g-dev libjansson-dev libseccomp-dev \
+	libtraceevent-dev libzstd-dev
+DEPS_TEST  := libcmocka-dev clang-format shellcheck strace python3 git groff-base \
+	libclang-rt-dev
 STAMP := $(B)/deps
 
 # Ubuntu has bpftool in a package named after the kernel's tools.

@@ -779,17 +779,8 @@ acct_inline void acct_surplus_charge(struct acct_state *st, __u64 now)
 
 /*
  * The off-CPU class of a task that leaves the CPU with `state` (task_struct.__state,
- * include/linux/sched.h; the bits below have not changed since 4.14) and whether it waits for I/O.
+ * include/linux/sched.h; the bits are in utilbpf.h) and whether it waits for I/O.
  */
-#define ACCT_TASK_INTERRUPTIBLE	  0x0001
-#define ACCT_TASK_UNINTERRUPTIBLE 0x0002
-#define ACCT_TASK_STOPPED	  0x0004
-#define ACCT_TASK_TRACED	  0x0008
-#define ACCT_TASK_EXIT		  0x0030 /* EXIT_DEAD | EXIT_ZOMBIE */
-#define ACCT_TASK_PARKED	  0x0040
-#define ACCT_TASK_DEAD		  0x0080
-#define ACCT_TASK_NOLOAD	  0x0400
-
 acct_inline __u8 acct_off_class(__u32 state, int iowait)
 {
 	if (!state)

@@ -37,6 +37,16 @@ enum acct_class {
 #define AC_OFF_NR   5 /* AC_WAIT..AC_STOPPED */
 #define AC_STEAL_NR 3 /* AC_IRQ..AC_HV: what runs on top of a task */
 
+/* task_struct.__state (include/linux/sched.h), in the numbers that it has had since 4.14. */
+#define ACCT_TASK_INTERRUPTIBLE	  0x0001
+#define ACCT_TASK_UNINTERRUPTIBLE 0x0002
+#define ACCT_TASK_STOPPED	  0x0004
+#define ACCT_TASK_TRACED	  0x0008
+#define ACCT_TASK_EXIT		  0x0030 /* EXIT_DEAD | EXIT_ZOMBIE */
+#define ACCT_TASK_PARKED	  0x0040
+#define ACCT_TASK_DEAD		  0x0080
+#define ACCT_TASK_NOLOAD	  0x0400
+
 /* Kinds of call; the value is part of a call's key. */
 enum acct_call_class {
 	CALL_SYSCALL,
