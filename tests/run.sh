@@ -94,6 +94,8 @@ for t in .build/san/test_* .build/test/test_*; do
 	[ -x "$t" ] && cmocka "$t"
 done
 suite "what is installed beside the program" python3 tests/dist/check.py
+# A minute in all; a moment each where the live tests are left out as well.
+suite "fuzz" tests/fuzz/run.sh "${NOLIVE:+2}"
 if [ -n "${NOLIVE:-}" ]; then
 	echo "skip live: NOLIVE is set"
 	skipped=$((skipped + 1))
