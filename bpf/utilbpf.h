@@ -158,8 +158,9 @@ struct acct_ident {
 	char old_comm[ACCT_COMM_LEN]; /* before that change: exec renames before it is traced */
 };
 
-#define SEL_ARMED 1 /* the process that will exec COMMAND */
-#define SEL_IN	  2 /* COMMAND, from its exec on, and its descendants */
+#define SEL_ARMED    1 /* the process that will exec COMMAND */
+#define SEL_IN	     2 /* COMMAND, from its exec on, and its descendants */
+#define SEL_FOLLOWED 4 /* --follow: descends from a selected task, or is one */
 
 #define ACCT_CACHE 16 /* direct-mapped; a power of two */
 

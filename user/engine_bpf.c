@@ -121,6 +121,11 @@ static int bpf_open(struct engine **out, const struct opts *o, enum report_level
 		free(e);
 		return -ENOMEM;
 	}
+	if (o->sel.kinds || o->depth) {
+		snprintf(why, len, "cannot select with the bpf engine in this version");
+		free(e);
+		return -ENOTSUP;
+	}
 	e->load = (struct bpf_load){
 		.o = o, .command = command, .rd = &e->rd, .why = why, .why_len = len};
 	e->rd.ncpus = n;

@@ -243,6 +243,11 @@ static int run(struct run *r)
 
 	if (err)
 		return failed("set up", "signals", err);
+	err = sel__resolve(&r->o.sel, r->names, true, why, sizeof(why));
+	if (err) {
+		fprintf(stderr, "utilbpf: %s\n", why);
+		return err == -EINVAL ? 2 : 1;
+	}
 	if (r->o.command && (err = workload__prepare(&r->w, r->o.command)))
 		return failed("fork for", "COMMAND", err);
 	r->ops = &engine_bpf;

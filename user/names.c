@@ -192,6 +192,46 @@ static const char *resolve_syscall(struct names *n, uint32_t key)
 	return name ? strmap__set_static(&n->calls, key, name) : NULL;
 }
 
+/* Its number in that ABI, without the ABI's bit; -1: it has none. */
+static long find_name(const struct abi *abi, const char *name)
+{
+	int nr = abi->token ? seccomp_syscall_resolve_name_arch(abi->token, name) : -1;
+
+	/* Below zero are also libseccomp's own numbers for calls of other architectures. */
+	if (nr >= 0)
+		return (long)((uint32_t)nr & ~abi->nr_bit);
+	for (size_t i = 0; i < COUNT(common_calls); i++)
+		if (!strcmp(common_calls[i].name, name))
+			return common_calls[i].nr;
+	return -1;
+}
+
+size_t names__find_syscall(const struct names *n, const char *name, size_t len,
+			   uint32_t keys[NAMES_ABIS])
+{
+	char buf[64], *end;
+	size_t found = 0;
+	long nr;
+
+	if (!len || len >= sizeof(buf))
+		return 0;
+	memcpy(buf, name, len);
+	buf[len] = '\0';
+	nr = strtol(buf, &end, 10);
+	if (buf[0] >= '0' && buf[0] <= '9' && !*end && nr < (long)KEY_NR_MASK) {
+		keys[0] = CALL_KEY(CALL_SYSCALL, 0, nr);
+		return 1;
+	}
+	for (uint32_t i = 0; i < MAX_ABIS; i++) {
+		if (!n->abis[i].name)
+			continue;
+		nr = find_name(&n->abis[i], buf);
+		if (nr >= 0)
+			keys[found++] = CALL_KEY(CALL_SYSCALL, i, nr);
+	}
+	return found;
+}
+
 static const char *number_as_name(struct names *n, uint32_t key)
 {
 	char buf[32];

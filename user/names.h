@@ -29,6 +29,15 @@ const char *names__call(struct names *n, uint32_t key);
 /* The ABI's name: "x86_64", "i386", "x32", "aarch64", "arm", "ppc64le", …; lives for ever. */
 const char *names__abi(const struct names *n, uint32_t key);
 
+#define NAMES_ABIS 3 /* that a machine has at most */
+
+/*
+ * The keys of the system call of that name (len bytes, or its number in digits, which is of the
+ * native ABI), one per ABI that has it. Returns how many: 0, there is none.
+ */
+size_t names__find_syscall(const struct names *n, const char *name, size_t len,
+			   uint32_t keys[NAMES_ABIS]);
+
 /* "syscall", "irq", "softirq", "hcall". */
 const char *names__class(uint32_t key);
 

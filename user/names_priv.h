@@ -13,7 +13,7 @@
 #include "names.h"
 #include "strmap.h"
 
-#define MAX_ABIS 3
+#define MAX_ABIS NAMES_ABIS
 
 struct abi {
 	const char *name; /* NULL: the machine has no such ABI */

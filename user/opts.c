@@ -6,6 +6,7 @@
  * shown escaped, since an argument can hold what drives a terminal. It must not know of engines,
  * nor act on what it parsed.
  */
+#include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@
 #define MAX_COUNT    UINT32_MAX
 #define MIN_MEM	     (1ULL << 20)
 #define DEFAULT_TOP  20
+#define MAX_DEPTH    255
 
 /* What is shown of an argument: enough to know it again. */
 #define QUOTE_SHOWN 60
@@ -34,6 +36,9 @@ enum {
 	OPT_JSON_SCHEMA,
 	OPT_RECORD,
 	OPT_NO_KTHREADS,
+	OPT_SYSCALL,
+	OPT_FOLLOW,
+	OPT_DEPTH,
 	OPT_LISTEN,
 };
 
@@ -64,13 +69,15 @@ static const struct option long_options[] = {
 	{"uid", required_argument, NULL, 'u'},
 	{"exclude-self", no_argument, NULL, 'x'},
 	{"no-kthreads", no_argument, NULL, OPT_NO_KTHREADS},
+	{"syscall", required_argument, NULL, OPT_SYSCALL},
+	{"follow", no_argument, NULL, OPT_FOLLOW},
+	{"depth", required_argument, NULL, OPT_DEPTH},
 	{"read", required_argument, NULL, 'r'},
 	{"record", required_argument, NULL, OPT_RECORD},
 	{"listen", required_argument, NULL, OPT_LISTEN},
 	{NULL, 0, NULL, 0},
 };
 
-#define NO_SELECTION "every task is accounted: leave it out, and pick from the report"
 #define NO_RECORDING "only the live system is accounted: say how long with -d SEC"
 #define NO_DAEMON    "account for a while with -d SEC, or again and again with -i SEC"
 
@@ -81,12 +88,10 @@ struct absent {
 
 /* Of CONTRACT section 3, what this version does not have. */
 static const struct absent absent_options[] = {
-	{'p', NO_SELECTION},	 {'t', NO_SELECTION},
-	{'C', NO_SELECTION},	 {'G', NO_SELECTION},
-	{'c', NO_SELECTION},	 {'u', NO_SELECTION},
-	{'x', NO_SELECTION},	 {OPT_NO_KTHREADS, NO_SELECTION},
-	{'r', NO_RECORDING},	 {OPT_RECORD, NO_RECORDING},
-	{OPT_LISTEN, NO_DAEMON}, {0, NULL},
+	{'r', NO_RECORDING},
+	{OPT_RECORD, NO_RECORDING},
+	{OPT_LISTEN, NO_DAEMON},
+	{0, NULL},
 };
 
 static const char *const absent_commands[] = {"start", "report", "stop", "serve", NULL};
@@ -306,6 +311,12 @@ static int set_number(struct opts *o, int val, const char *arg)
 				     UINT32_MAX, Q(arg));
 		o->top = (unsigned int)v;
 		return 0;
+	case OPT_DEPTH:
+		if (!parse_count(arg, MAX_DEPTH, &v) || !v)
+			return wrong("--depth takes a whole number from 1 to %u, not %s", MAX_DEPTH,
+				     Q(arg));
+		o->depth = (unsigned int)v;
+		return 0;
 	default:
 		if (!parse_size(arg, &o->mem_limit))
 			return wrong("--mem-limit takes a size from 1M, such as 64M or 1G, not %s",
@@ -320,6 +331,34 @@ static int set_output(struct opts *o, const char *arg)
 		return wrong("-o/--output takes the name of a file, not an empty one");
 	o->output = arg;
 	return 0;
+}
+
+/* The options that say who is accounted. 0, or the status of wrong usage. */
+static int set_selection(struct opts *o, int val, const char *arg)
+{
+	static const struct {
+		int val;
+		int (*add)(struct selection *s, const char *arg, const char **takes);
+	} kinds[] = {
+		{'p', sel__add_pids},	       {'t', sel__add_tids}, {'C', sel__add_cpus},
+		{'G', sel__add_cgroup},	       {'c', sel__add_comm}, {'u', sel__add_user},
+		{OPT_SYSCALL, sel__add_calls},
+	};
+	const char *takes = "";
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (kinds[i].val != val)
+			continue;
+		switch (kinds[i].add(&o->sel, arg, &takes)) {
+		case 0:
+			return 0;
+		case -E2BIG:
+			return wrong("%s takes %s", option_name(val), takes);
+		default:
+			return wrong("%s takes %s, not %s", option_name(val), takes, Q(arg));
+		}
+	}
+	return -1;
 }
 
 /* An option that getopt_long() did not take: `word` is what the user wrote. */
@@ -339,6 +378,8 @@ static int bad_option(int c, const char *word)
 
 static int set_option(struct opts *o, int val, const char *arg)
 {
+	int rc;
+
 	switch (val) {
 	case 'd':
 		return set_seconds(val, arg, &o->duration_ns);
@@ -347,6 +388,7 @@ static int set_option(struct opts *o, int val, const char *arg)
 	case 'n':
 	case 'T':
 	case OPT_MEM_LIMIT:
+	case OPT_DEPTH:
 		return set_number(o, val, arg);
 	case 'e':
 		return set_events(o, arg);
@@ -372,7 +414,19 @@ static int set_option(struct opts *o, int val, const char *arg)
 	case 'v':
 		o->verbose++;
 		return 0;
+	case 'x':
+		o->sel.kinds |= SELK_NOSELF;
+		return 0;
+	case OPT_NO_KTHREADS:
+		o->sel.kinds |= SELK_NOKERNEL;
+		return 0;
+	case OPT_FOLLOW:
+		o->sel.kinds |= SELK_FOLLOW;
+		return 0;
 	}
+	rc = set_selection(o, val, arg);
+	if (rc >= 0)
+		return rc;
 	for (const struct absent *a = absent_options; a->val; a++)
 		if (a->val == val)
 			return wrong("%s is not in this version; %s", option_name(val), a->instead);
@@ -430,6 +484,10 @@ int opts__parse(struct opts *o, int argc, char **argv)
 		return rc;
 	if (o->count && !o->interval_ns)
 		return wrong("-n needs -i: say how long each report is, as in -i 5 -n 12");
+	if ((o->sel.kinds & SELK_FOLLOW) && !(o->sel.kinds & SELK_WHO))
+		return wrong("--follow needs to know whose descendants: add -p, -t, -G, -c or -u");
+	if ((o->sel.kinds & SELK_CALL) && o->events && !(o->events & EV_SYSCALLS))
+		return wrong("--syscall needs system calls: add syscalls to -e");
 done:
 	o->events = o->events ? o->events | EV_SCHED : EV_ALL;
 	return 0;
@@ -453,9 +511,21 @@ void opts__help(FILE *f)
 	      "                       (default all; sched is always on)\n"
 	      "      --engine NAME    auto or bpf (default auto)\n"
 	      "      --mem-limit SIZE memory for the tables in the kernel, from 1M, as in 64M\n"
+	      "Who, of all that runs (every kind given must match; of a list, one):\n"
+	      "  -p, --pid PID,..     these processes\n"
+	      "  -t, --tid TID,..     these threads\n"
+	      "  -C, --cpu CPUS       what runs on these CPUs, as in 0-3,8\n"
+	      "  -G, --cgroup GLOB    groups whose path matches, and those below them\n"
+	      "  -c, --comm GLOB      tasks of that name\n"
+	      "  -u, --uid USER,..    tasks of these users, by name or number\n"
+	      "  -x, --exclude-self   all but utilbpf itself\n"
+	      "      --no-kthreads    all but the kernel's own threads\n"
+	      "      --follow         with the descendants of those selected, whoever they are\n"
+	      "      --syscall LIST   tell these system calls apart, and no others\n"
 	      "Report:\n"
 	      "  -b, --by LEVEL       what the main table lists: system, cpu, group, process\n"
 	      "                       (default) or task\n"
+	      "      --depth N        groups: the first N levels, those below added up in them\n"
 	      "  -s, --sort KEY       sort by this column (default: on-CPU time):\n"
 	      "                       ",
 	      f);

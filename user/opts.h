@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "out.h"
+#include "select.h"
 
 /* -e groups; sched is always on. */
 #define EV_SCHED    (1U << 0)
@@ -38,6 +39,8 @@ struct opts {
 	const char *output; /* -o FILE, NULL */
 	const char *engine; /* "auto", "bpf" */
 	uint64_t mem_limit; /* bytes for the tables in the kernel; 0: default */
+	unsigned int depth; /* --depth: of the groups that are told apart; 0: all */
+	struct selection sel;
 	int verbose;
 	char **command; /* NULL, or argv of the workload, NULL-terminated */
 };

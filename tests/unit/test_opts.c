@@ -386,38 +386,90 @@ static void test_empty_command(void **state)
 static void test_absent(void **state)
 {
 	static const char *const lines[] = {
-		"-p 1",
-		"-t 1",
-		"-C 0",
-		"-G /x",
-		"-c bash",
-		"-u root",
-		"-x",
-		"-r f",
-		"--pid 1",
-		"--cgroup=/x",
-		"--comm bash",
-		"--uid 0",
-		"--read -",
-		"--exclude-self",
-		"--no-kthreads",
-		"--record f",
-		"start",
-		"report",
-		"stop",
-		"serve --listen x",
-		"--listen a:1",
-		"--engine perf",
-		"-f openmetrics",
-		"-vx",
-		"-d 1 stop",
+		"-r f",		 "--read -",	   "--record f",       "start",
+		"report",	 "stop",	   "serve --listen x", "--listen a:1",
+		"--engine perf", "-f openmetrics", "-d 1 stop",
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
 		bad(lines[i], "not in this version");
 	bad("--record f", "--record is not in this version");
-	bad("-p 1", "-p/--pid is not in this version");
+}
+
+static void test_select_ids(void **state)
+{
+	struct opts o;
+
+	(void)state;
+	good(&o, "");
+	assert_int_equal(o.sel.kinds, 0);
+	good(&o, "-p 12,4711 --pid 12 -t 3 -x --no-kthreads --follow");
+	assert_int_equal(o.sel.kinds,
+			 SELK_PID | SELK_TID | SELK_NOSELF | SELK_NOKERNEL | SELK_FOLLOW);
+	assert_int_equal(o.sel.pids.n, 2);
+	assert_int_equal(o.sel.pids.v[0], 12);
+	assert_int_equal(o.sel.pids.v[1], 4711);
+	assert_int_equal(o.sel.tids.n, 1);
+	good(&o, "-C 0-2,65 -C 5");
+	for (uint32_t i = 0; i < 70; i++)
+		assert_int_equal(sel__cpu(&o.sel, i), i <= 2 || i == 5 || i == 65);
+	bad("-p 0", "-p/--pid takes process ids, such as 4711 or 12,4711, not '0'");
+	bad("-p 1,", "-p/--pid takes");
+	bad("-p ,1", "-p/--pid takes");
+	bad("-p -1", "-p/--pid takes");
+	bad("-p 4194305", "-p/--pid takes");
+	bad("-p bash", "-p/--pid takes");
+	bad("-t 1,,2", "-t/--tid takes thread ids");
+	bad("-C 3-1", "-C/--cpu takes CPUs");
+	bad("-C 8192", "-C/--cpu takes CPUs");
+	bad("-C 0-", "-C/--cpu takes CPUs");
+	bad("-C all", "-C/--cpu takes CPUs");
+	bad("--follow", "--follow needs to know whose descendants");
+	bad("-x --follow", "--follow needs");
+}
+
+/* 1024 ids are taken, one more is refused. */
+static void test_select_many(void **state)
+{
+	char list[1025 * 8] = "";
+	char *argv[] = {"utilbpf", "-p", list, NULL};
+	struct opts o;
+	size_t at = 0;
+
+	(void)state;
+	for (int i = 1; i <= 1024; i++)
+		at += (size_t)sprintf(list + at, "%s%d", i > 1 ? "," : "", i);
+	assert_int_equal(parse_argv(&o, 3, argv), 0);
+	assert_int_equal(o.sel.pids.n, 1024);
+	strcpy(list + at, ",1025");
+	check_message("1025 ids", parse_argv(&o, 3, argv), "at most 1024");
+}
+
+static void test_select_words(void **state)
+{
+	struct opts o;
+
+	(void)state;
+	good(&o, "-c ng* -c [a-c]?\\* -G /a/* -G docker-*.scope -u root,0 --syscall read,write");
+	assert_int_equal(o.sel.kinds, SELK_COMM | SELK_CGROUP | SELK_UID | SELK_CALL);
+	assert_int_equal(o.sel.nr_comms, 2);
+	assert_int_equal(o.sel.nr_cgroups, 2);
+	assert_int_equal(o.sel.nr_users, 1);
+	assert_int_equal(o.sel.nr_calls, 1);
+	good(&o, "--depth 3");
+	assert_int_equal(o.depth, 3);
+	bad("--depth 0", "--depth takes a whole number from 1");
+	bad("-c [a", "-c/--comm takes a glob whose [ has a ]");
+	bad("-c [[:alpha:]]", "-c/--comm takes a glob whose [ has a ], and without classes");
+	bad("-c [z-a]", "-c/--comm takes");
+	bad("-c a\\", "does not end in a backslash");
+	bad("-c systemd-journald", "at most 15 characters");
+	bad("--comm=", "-c/--comm takes a glob, not an empty word");
+	bad("-u root,", "-u/--uid takes users");
+	bad("--syscall ,read", "--syscall takes names of system calls");
+	bad("-e sched --syscall read", "--syscall needs system calls");
+	good(&o, "-e sched,syscalls --syscall read");
 }
 
 static void test_bad_options(void **state)
@@ -489,8 +541,9 @@ int main(void)
 		cmocka_unit_test(test_events),	      cmocka_unit_test(test_report),
 		cmocka_unit_test(test_actions),	      cmocka_unit_test(test_command),
 		cmocka_unit_test(test_empty_command), cmocka_unit_test(test_absent),
-		cmocka_unit_test(test_bad_options),   cmocka_unit_test(test_escapes),
-		cmocka_unit_test(test_help),
+		cmocka_unit_test(test_select_ids),    cmocka_unit_test(test_select_many),
+		cmocka_unit_test(test_select_words),  cmocka_unit_test(test_bad_options),
+		cmocka_unit_test(test_escapes),	      cmocka_unit_test(test_help),
 	};
 
 	return cmocka_run_group_tests_name("opts", tests, NULL, NULL);

@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The selection: lists and globs from words, users and calls by name, and the tests on the host.
+ *
+ * It owns what the words mean. The tests themselves are bpf/sel.h's; it must not know of engines
+ * nor of the accounts.
+ */
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "escape.h"
+#include "select.h"
+
+#define PID_MOST 4194304 /* PID_MAX_LIMIT, include/linux/threads.h, on 64 bits */
+#define UID_MOST 4294967294U
+
+/* Digits up to max; *s then points behind them. False: none, or too many. */
+static bool digits(const char **s, uint64_t max, uint64_t *v)
+{
+	const char *p = *s;
+
+	for (*v = 0; *p >= '0' && *p <= '9'; p++) {
+		*v = *v * 10 + (uint64_t)(*p - '0');
+		if (*v > max)
+			return false;
+	}
+	if (p == *s)
+		return false;
+	*s = p;
+	return true;
+}
+
+static int ids_add(struct sel_ids *ids, uint32_t id)
+{
+	for (size_t i = 0; i < ids->n; i++)
+		if (ids->v[i] == id)
+			return 0;
+	if (ids->n == SEL_IDS)
+		return -E2BIG;
+	ids->v[ids->n++] = id;
+	return 0;
+}
+
+static bool ids_have(const struct sel_ids *ids, uint32_t id)
+{
+	for (size_t i = 0; i < ids->n; i++)
+		if (ids->v[i] == id)
+			return true;
+	return false;
+}
+
+static int add_ids(struct sel_ids *ids, const char *arg, const char *what, const char **takes)
+{
+	uint64_t v;
+
+	for (const char *p = arg;; p++) {
+		*takes = what;
+		if (!digits(&p, PID_MOST, &v) || !v || (*p && *p != ','))
+			return -EINVAL;
+		*takes = "at most 1024 numbers";
+		if (ids_add(ids, (uint32_t)v))
+			return -E2BIG;
+		if (!*p)
+			return 0;
+	}
+}
+
+int sel__add_pids(struct selection *s, const char *arg, const char **takes)
+{
+	s->kinds |= SELK_PID;
+	return add_ids(&s->pids, arg, "process ids, such as 4711 or 12,4711", takes);
+}
+
+int sel__add_tids(struct selection *s, const char *arg, const char **takes)
+{
+	s->kinds |= SELK_TID;
+	return add_ids(&s->tids, arg, "thread ids, such as 4711 or 12,4711", takes);
+}
+
+int sel__add_cpus(struct selection *s, const char *arg, const char **takes)
+{
+	uint64_t from, to;
+
+	s->kinds |= SELK_CPU;
+	*takes = "CPUs, such as 0 or 0-3,8";
+	for (const char *p = arg;; p++) {
+		if (!digits(&p, SEL_CPUS - 1, &from))
+			return -EINVAL;
+		to = from;
+		if (*p == '-') {
+			p++;
+			if (!digits(&p, SEL_CPUS - 1, &to) || to < from)
+				return -EINVAL;
+		}
+		for (uint64_t i = from; i <= to; i++)
+			s->cpus[i / 64] |= 1ULL << (i % 64);
+		if (to > s->last_cpu)
+			s->last_cpu = (uint32_t)to;
+		if (*p && *p != ',')
+			return -EINVAL;
+		if (!*p)
+			return 0;
+	}
+}
+
+/* One more text, when there is room for it. */
+static int add_text(const char **v, size_t *n, const char *arg, const char **takes)
+{
+	if (*n == SEL_GLOBS) {
+		*takes = "no more than 16 times";
+		return -E2BIG;
+	}
+	v[(*n)++] = arg;
+	return 0;
+}
+
+int sel__add_comm(struct selection *s, const char *arg, const char **takes)
+{
+	static struct sel_glob g;
+
+	s->kinds |= SELK_COMM;
+	if (sel__compile(&g, arg, ACCT_COMM_LEN - 1, false, takes))
+		return -EINVAL;
+	return add_text(s->comms, &s->nr_comms, arg, takes);
+}
+
+int sel__add_cgroup(struct selection *s, const char *arg, const char **takes)
+{
+	static struct sel_glob g;
+
+	s->kinds |= SELK_CGROUP;
+	if (sel__compile(&g, arg, SEL_TOKENS, true, takes))
+		return -EINVAL;
+	return add_text(s->cgroups, &s->nr_cgroups, arg, takes);
+}
+
+int sel__add_user(struct selection *s, const char *arg, const char **takes)
+{
+	s->kinds |= SELK_UID;
+	*takes = "users, such as root or 33,postgres";
+	if (!*arg || *arg == ',' || strstr(arg, ",,") || arg[strlen(arg) - 1] == ',')
+		return -EINVAL;
+	return add_text(s->users, &s->nr_users, arg, takes);
+}
+
+int sel__add_calls(struct selection *s, const char *arg, const char **takes)
+{
+	s->kinds |= SELK_CALL;
+	*takes = "names of system calls, such as read,write";
+	if (!*arg || *arg == ',' || strstr(arg, ",,") || arg[strlen(arg) - 1] == ',')
+		return -EINVAL;
+	return add_text(s->calls, &s->nr_calls, arg, takes);
+}
+
+/* ---- globs ---- */
+
+/* Token `at` takes character ch from now on. */
+static void take(struct sel_glob *g, size_t at, unsigned char ch)
+{
+	g->takes[ch][at / 64] |= 1ULL << (at % 64);
+}
+
+/*
+ * The set that begins behind `[` at p, as token `at`. Returns what follows it, or NULL: it has no
+ * end, its range runs backwards, or it names a class, which globs here do not know.
+ */
+static const char *take_set(struct sel_glob *g, size_t at, const char *p)
+{
+	bool in[256] = {false}, inverted = *p == '!' || *p == '^';
+	const char *first = p += inverted;
+
+	for (; *p != ']' || p == first; p++) {
+		unsigned char from, to;
+
+		if (*p == '\\')
+			p++;
+		if (!*p || (p[0] == '[' && (p[1] == ':' || p[1] == '.' || p[1] == '=')))
+			return NULL;
+		from = to = (unsigned char)*p;
+		if (p[1] == '-' && p[2] && p[2] != ']') {
+			p += p[2] == '\\' ? 3 : 2;
+			to = (unsigned char)*p;
+		}
+		if (!to || to < from)
+			return NULL;
+		for (unsigned int ch = from; ch <= to; ch++)
+			in[ch] = true;
+	}
+	for (unsigned int ch = 1; ch < 256; ch++)
+		if (in[ch] != inverted)
+			take(g, at, (unsigned char)ch);
+	return p + 1;
+}
+
+/* One token, or a star, at p. Returns what follows, NULL with *takes set when it is wrong. */
+static const char *compile_one(struct sel_glob *g, const char *p, size_t tokens, const char **takes)
+{
+	size_t at = g->last;
+
+	if (*p == '*') {
+		g->star[at / 64] |= 1ULL << (at % 64);
+		return p + 1;
+	}
+	*takes = tokens < ACCT_COMM_LEN
+			 ? "a glob of at most 15 characters: the kernel cuts longer names there"
+			 : "a glob of at most 255 characters";
+	if (at == tokens)
+		return NULL;
+	g->last++;
+	*takes = "a glob whose [ has a ], and without classes like [:alpha:]";
+	if (*p == '[')
+		return take_set(g, at, p + 1);
+	if (*p == '?') {
+		for (unsigned int ch = 1; ch < 256; ch++)
+			take(g, at, (unsigned char)ch);
+		return p + 1;
+	}
+	*takes = "a glob that does not end in a backslash";
+	if (*p == '\\' && !*++p)
+		return NULL;
+	take(g, at, (unsigned char)*p);
+	return p + 1;
+}
+
+int sel__compile(struct sel_glob *g, const char *glob, size_t tokens, bool cgroup,
+		 const char **takes)
+{
+	const char *p = glob;
+
+	memset(g, 0, sizeof(*g));
+	*takes = "a glob, not an empty word";
+	if (!*p)
+		return -EINVAL;
+	if (cgroup && *p != '/' && *p != '*') { /* at any depth: as if a star and a / stood here */
+		g->star[0] = 1;
+		take(g, g->last++, '/');
+	}
+	while (p && *p)
+		p = compile_one(g, p, tokens, takes);
+	return p ? 0 : -EINVAL;
+}
+
+/* ---- what depends on the machine ---- */
+
+/* "cannot select X: why", X escaped. Returns err. */
+static int cannot(int err, char *why, size_t len, const char *what, size_t n, const char *reason)
+{
+	char raw[128], safe[512];
+
+	snprintf(raw, sizeof(raw), "%.*s", n < sizeof(raw) ? (int)n : (int)sizeof(raw) - 1, what);
+	esc__fit(safe, sizeof(safe), raw, 60, false);
+	snprintf(why, len, "cannot select %s: %s", safe, reason);
+	return err;
+}
+
+static int resolve_user(struct selection *s, const char *name, size_t n, char *why, size_t len)
+{
+	char buf[256];
+	const char *p = buf;
+	struct passwd *pw;
+	uint64_t uid;
+
+	snprintf(buf, sizeof(buf), "%.*s", n < sizeof(buf) ? (int)n : (int)sizeof(buf) - 1, name);
+	pw = n < sizeof(buf) ? getpwnam(buf) : NULL;
+	if (pw)
+		uid = pw->pw_uid;
+	else if (!digits(&p, UID_MOST, &uid) || *p)
+		return cannot(-ENOENT, why, len, name, n,
+			      "there is no such user; see getent passwd");
+	if (ids_add(&s->uids, (uint32_t)uid))
+		return cannot(-ENOENT, why, len, name, n, "more than 1024 users");
+	return 0;
+}
+
+static int resolve_call(struct selection *s, struct names *names, const char *name, size_t n,
+			char *why, size_t len)
+{
+	uint32_t keys[NAMES_ABIS];
+	size_t nr = names__find_syscall(names, name, n, keys);
+
+	if (!nr)
+		return cannot(-EINVAL, why, len, name, n, "there is no such system call");
+	for (size_t i = 0; i < nr; i++) {
+		uint32_t at = KEY_ABI(keys[i]) * SEL_CALL_NRS + KEY_NR(keys[i]);
+
+		if (KEY_NR(keys[i]) < SEL_CALL_NRS)
+			s->call_bits.bits[at / 64] |= 1ULL << (at % 64);
+	}
+	return 0;
+}
+
+/* The thread group of a task that lives, from /proc; 0: there is none. */
+static uint32_t tgid_of(uint32_t tid)
+{
+	char path[64], line[256];
+	unsigned int tgid = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Tgid: %u", &tgid) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return tgid;
+}
+
+static int resolve_tasks(const struct sel_ids *ids, bool processes, char *why, size_t len)
+{
+	char id[16], reason[80];
+
+	for (size_t i = 0; i < ids->n; i++) {
+		uint32_t tgid = tgid_of(ids->v[i]);
+
+		snprintf(id, sizeof(id), "%u", ids->v[i]);
+		if (!tgid)
+			return cannot(-ESRCH, why, len, id, strlen(id),
+				      processes ? "there is no such process"
+						: "there is no such thread");
+		if (!processes || tgid == ids->v[i])
+			continue;
+		snprintf(reason, sizeof(reason), "it is a thread of process %u; take -t %u", tgid,
+			 ids->v[i]);
+		return cannot(-ESRCH, why, len, id, strlen(id), reason);
+	}
+	return 0;
+}
+
+static int resolve_cpus(const struct selection *s, char *why, size_t len)
+{
+	long most = sysconf(_SC_NPROCESSORS_CONF);
+	char cpu[16];
+
+	if (!(s->kinds & SELK_CPU) || most <= 0 || s->last_cpu < (unsigned long)most)
+		return 0;
+	snprintf(cpu, sizeof(cpu), "CPU %u", s->last_cpu);
+	return cannot(-ENODEV, why, len, cpu, strlen(cpu), "this machine has no such CPU");
+}
+
+int sel__resolve(struct selection *s, struct names *n, bool live, char *why, size_t len)
+{
+	int err = 0;
+
+	s->uids.n = 0;
+	memset(&s->call_bits, 0, sizeof(s->call_bits));
+	for (size_t i = 0; i < s->nr_calls && !err; i++)
+		for (const char *p = s->calls[i]; *p && !err; p += *p == ',') {
+			err = resolve_call(s, n, p, strcspn(p, ","), why, len);
+			p += strcspn(p, ",");
+		}
+	for (size_t i = 0; i < s->nr_users && !err; i++)
+		for (const char *p = s->users[i]; *p && !err; p += *p == ',') {
+			err = resolve_user(s, p, strcspn(p, ","), why, len);
+			p += strcspn(p, ",");
+		}
+	if (err || !live)
+		return err;
+	err = resolve_tasks(&s->pids, true, why, len);
+	if (!err)
+		err = resolve_tasks(&s->tids, false, why, len);
+	return err ? err : resolve_cpus(s, why, len);
+}
+
+/* ---- the tests ---- */
+
+static bool comm_matches(const struct selection *s, const char *comm)
+{
+	static struct sel_glob g;
+	const char *takes;
+
+	for (size_t i = 0; comm && i < s->nr_comms; i++)
+		if (!sel__compile(&g, s->comms[i], ACCT_COMM_LEN - 1, false, &takes) &&
+		    sel_comm_matches(&g, comm))
+			return true;
+	return false;
+}
+
+bool sel__cgroup(const struct selection *s, const char *path)
+{
+	static struct sel_glob g;
+	const char *takes;
+
+	for (size_t i = 0; path && i < s->nr_cgroups; i++)
+		if (!sel__compile(&g, s->cgroups[i], SEL_TOKENS, true, &takes) &&
+		    sel_path_matches(&g, path, (uint32_t)strlen(path) + 1))
+			return true;
+	return false;
+}
+
+bool sel__task(const struct selection *s, const struct sel_subject *t)
+{
+	uint32_t in = 0;
+
+	if ((s->kinds & SELK_PID) && ids_have(&s->pids, t->pid))
+		in |= SELK_PID;
+	if ((s->kinds & SELK_TID) && ids_have(&s->tids, t->tid))
+		in |= SELK_TID;
+	if ((s->kinds & SELK_UID) && ids_have(&s->uids, t->uid))
+		in |= SELK_UID;
+	if ((s->kinds & SELK_COMM) && comm_matches(s, t->comm))
+		in |= SELK_COMM;
+	if ((s->kinds & SELK_CGROUP) && sel__cgroup(s, t->cgroup))
+		in |= SELK_CGROUP;
+	in |= t->self ? SELK_NOSELF : 0;
+	in |= t->kthread ? SELK_NOKERNEL : 0;
+	return sel_decide(s->kinds, in, t->flags);
+}
+
+bool sel__cpu(const struct selection *s, uint32_t cpu)
+{
+	if (!(s->kinds & SELK_CPU))
+		return true;
+	return cpu < SEL_CPUS && ((s->cpus[cpu / 64] >> (cpu % 64)) & 1);
+}
+
+bool sel__call(const struct selection *s, uint32_t key)
+{
+	return !(s->kinds & SELK_CALL) || sel_call(&s->call_bits, key);
+}
+
+/* ---- in words ---- */
+
+/* Adds to the text; what finds no room is left out, and ... stands for it. */
+static void say(char *buf, size_t len, const char *option, const char *text)
+{
+	size_t at = strlen(buf);
+	int n = snprintf(buf + at, len - at, "%s%s%s%s", at ? " " : "", option, *text ? " " : "",
+			 text);
+
+	if (n >= 0 && (size_t)n < len - at)
+		return;
+	if (len > 4)
+		strcpy(buf + (at + 4 < len ? at : len - 4), "...");
+}
+
+static void say_ids(char *buf, size_t len, const char *option, const struct sel_ids *ids)
+{
+	char text[64];
+	size_t at = 0;
+
+	if (!ids->n)
+		return;
+	for (size_t i = 0; i < ids->n; i++) {
+		if (at > sizeof(text) - 16) {
+			strcpy(text + at, ",...");
+			break;
+		}
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%u", i ? "," : "",
+				       ids->v[i]);
+	}
+	say(buf, len, option, text);
+}
+
+static void say_cpus(char *buf, size_t len, const struct selection *s)
+{
+	char text[64];
+	size_t at = 0;
+
+	for (uint32_t i = 0, to; i <= s->last_cpu; i = to + 1) {
+		to = i;
+		if (!sel__cpu(s, i))
+			continue;
+		while (to < s->last_cpu && sel__cpu(s, to + 1))
+			to++;
+		if (at > sizeof(text) - 20) {
+			strcpy(text + at, ",...");
+			break;
+		}
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%u", at ? "," : "", i);
+		if (to > i)
+			at += (size_t)snprintf(text + at, sizeof(text) - at, "-%u", to);
+	}
+	say(buf, len, "-C", text);
+}
+
+const char *sel__describe(const struct selection *s, char *buf, size_t len)
+{
+	*buf = '\0';
+	say_ids(buf, len, "-p", &s->pids);
+	say_ids(buf, len, "-t", &s->tids);
+	if (s->kinds & SELK_CPU)
+		say_cpus(buf, len, s);
+	for (size_t i = 0; i < s->nr_cgroups; i++)
+		say(buf, len, "-G", s->cgroups[i]);
+	for (size_t i = 0; i < s->nr_comms; i++)
+		say(buf, len, "-c", s->comms[i]);
+	for (size_t i = 0; i < s->nr_users; i++)
+		say(buf, len, "-u", s->users[i]);
+	if (s->kinds & SELK_NOSELF)
+		say(buf, len, "-x", "");
+	if (s->kinds & SELK_NOKERNEL)
+		say(buf, len, "--no-kthreads", "");
+	if (s->kinds & SELK_FOLLOW)
+		say(buf, len, "--follow", "");
+	for (size_t i = 0; i < s->nr_calls; i++)
+		say(buf, len, "--syscall", s->calls[i]);
+	return buf;
+}
