@@ -11,7 +11,8 @@
  *   acct_env_row(c, t, slot, cpu, &tag)  the record of a task on a CPU
  *
  * When the table is full they give the CPU's "(other)" record and its tag, and count it; NULL only
- * where a bound that the verifier wants is broken.
+ * where a bound that the verifier wants is broken. Who only makes or completes records, and has no
+ * event to account, defines ACCT_READER instead: then what needs them is left out.
  *
  * How time flows. A task is in one class at a time; an edge charges `now - since` to that class and
  * sets `since = now`:
@@ -58,10 +59,12 @@
  */
 #define acct_opaque(x) __asm__ volatile("" : "+r"(x))
 
+#ifndef ACCT_READER
 acct_inline struct acct_call *acct_env_call(struct acct_cpu *c, struct acct_task *t, __u32 key,
 					    __u64 *tag);
 acct_inline struct acct_row *acct_env_row(struct acct_cpu *c, struct acct_task *t, __u32 slot,
 					  __u32 cpu, __u64 *tag);
+#endif
 
 /* True when a is before b: correct across a wrap of the clock. */
 acct_inline int acct_before(__u64 a, __u64 b)
@@ -330,32 +333,6 @@ acct_inline void acct_split_move(struct acct_state *st, struct acct_call_bank *b
 	st->flags &= ~AS_SPLIT;
 }
 
-/* The open call of t ends now. Counts it, or adds its time to pending when its begin was not seen.
- */
-acct_inline void acct_call_end(struct acct_cpu *c, struct acct_task *t, const struct acct_now *n,
-			       int error)
-{
-	struct acct_state *st = &t->st;
-	__u64 tag = t->tag;
-	struct acct_call *call = acct_env_call(c, t, st->key, &tag);
-	struct acct_call_bank *b;
-
-	if (!call)
-		return;
-	b = acct_call_bank(call, tag);
-	if (acct_unlikely(st->flags & AS_NOBEGIN)) {
-		b->pending += n->now - st->begin;
-	} else {
-		acct_call_count(b, n->now - st->begin, error);
-	}
-	if (!(st->flags & AS_SPLIT))
-		return;
-	if (acct_unlikely(st->flags & AS_NOBEGIN))
-		acct_split_clear(st);
-	else
-		acct_split_move(st, b);
-}
-
 /* ---- charging ---- */
 
 /*
@@ -487,6 +464,34 @@ acct_inline void acct_resolve(struct acct_task *t, struct acct_bank *b, __u8 cls
 }
 
 /* ---- system calls: t is on the CPU of c ---- */
+
+#ifndef ACCT_READER
+
+/* The open call of t ends now. Counts it, or adds its time to pending when its begin was not seen.
+ */
+acct_inline void acct_call_end(struct acct_cpu *c, struct acct_task *t, const struct acct_now *n,
+			       int error)
+{
+	struct acct_state *st = &t->st;
+	__u64 tag = t->tag;
+	struct acct_call *call = acct_env_call(c, t, st->key, &tag);
+	struct acct_call_bank *b;
+
+	if (!call)
+		return;
+	b = acct_call_bank(call, tag);
+	if (acct_unlikely(st->flags & AS_NOBEGIN)) {
+		b->pending += n->now - st->begin;
+	} else {
+		acct_call_count(b, n->now - st->begin, error);
+	}
+	if (!(st->flags & AS_SPLIT))
+		return;
+	if (acct_unlikely(st->flags & AS_NOBEGIN))
+		acct_split_clear(st);
+	else
+		acct_split_move(st, b);
+}
 
 /* An edge that finds t in another class than `expect`, or interrupts to be taken out: charge, then
  * resolve. */
@@ -653,6 +658,8 @@ acct_inline void acct_switch_in(struct acct_task *t, struct acct_cpu *c, const s
 	t->st.flags |= AS_RAN;
 }
 
+#endif /* ACCT_READER */
+
 /* t, which is off the CPU, becomes runnable. */
 acct_inline void acct_wakeup(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n)
 {
@@ -661,6 +668,24 @@ acct_inline void acct_wakeup(struct acct_task *t, struct acct_cpu *c, const stru
 }
 
 /* ---- the life of a task ---- */
+
+/* The fixed slots (utilbpf.h) of a table that is all zero, before the first event. */
+acct_inline void acct_fixed_slots(struct acct_task *tasks, __u32 ncpus)
+{
+	for (__u32 i = 0; i < 2 * ncpus; i++) {
+		struct acct_task *t = &tasks[SLOT_IDLE(i, ncpus)];
+		__u32 cpu = i % ncpus;
+
+		t->tag = GEN_FIXED | ACCT_WARMUP;
+		t->cpu = cpu;
+		t->st.cls = AC_NONE;
+		t->st.mode = i < ncpus ? AC_IDLE : AC_BUSY;
+		t->st.flags = AS_RAN;
+		t->st.key = KEY_NO_CALL;
+		t->bank[0].cpu = t->bank[1].cpu = cpu;
+		t->bank[0].open_key = t->bank[1].open_key = KEY_NO_CALL;
+	}
+}
 
 /* Empties t for a new owner of its slot, in n's window. The generation sets old numbers apart. */
 acct_inline void acct_task_init(struct acct_task *t, const struct acct_now *n, __u32 cpu)

@@ -77,6 +77,14 @@ static __always_inline struct acct_task *task_at(__u32 slot)
 	return bpf_map_lookup_elem(&tasks, &slot);
 }
 
+/* A free slot of the task table, 0: it is full. */
+static __always_inline __u32 slot_take(void)
+{
+	__u32 slot;
+
+	return bpf_map_pop_elem(&free_tasks, &slot) ? 0 : slot;
+}
+
 /* ---- from a task to its link ---- */
 
 #define OWNER_ITER 0x40000000U
@@ -106,11 +114,6 @@ static __always_inline struct acct_link *link_make(struct task_struct *p, __u32 
 		return bpf_task_storage_get(&links, p, &init, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	bpf_map_update_elem(&links_hash, &key, &init, BPF_NOEXIST);
 	return bpf_map_lookup_elem(&links_hash, &key);
-}
-
-static __always_inline bool link_usable(const struct acct_link *l)
-{
-	return l && (l->slot || (l->owner & OWNER_SURPLUS));
 }
 
 /* p will not run again. Task storage goes with the task; the hash has to be told. */

@@ -14,6 +14,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#define ACCT_READER
+#include "../bpf/acct.h"
 #include "bpf_load.h"
 #include "engine.h"
 
@@ -252,34 +254,17 @@ static int fill_chunks(struct bpf_map *stack, uint32_t first, uint32_t n)
 	return err;
 }
 
-static void fixed_task(struct acct_task *t, uint32_t cpu, uint8_t mode)
-{
-	t->tag = GEN_FIXED | ACCT_WARMUP;
-	t->cpu = cpu;
-	t->st.cls = AC_NONE;
-	t->st.mode = mode;
-	t->st.flags = AS_RAN;
-	t->st.key = KEY_NO_CALL;
-	t->bank[0].cpu = t->bank[1].cpu = cpu;
-	t->bank[0].open_key = t->bank[1].open_key = KEY_NO_CALL;
-}
-
 static int prepare_tables(struct bpf_load *l)
 {
 	struct utilbpf_bpf *k = l->skel;
 	struct bpf_reader *r = l->rd;
-	struct acct_task *tasks;
 	int err;
 
 	show_tables(l);
 	err = bpf_reader__map(r);
 	if (err)
 		return err;
-	tasks = r->tasks.mem;
-	for (uint32_t i = 0; i < r->ncpus; i++) {
-		fixed_task(&tasks[SLOT_IDLE(i, r->ncpus)], i, AC_IDLE);
-		fixed_task(&tasks[SLOT_OTHER(i, r->ncpus)], i, AC_BUSY);
-	}
+	acct_fixed_slots(r->tasks.mem, r->ncpus);
 	for (uint32_t i = r->tasks.n; !err && i > SLOT_FIRST(r->ncpus); i--)
 		err = push(k->maps.free_tasks, i - 1);
 	if (!err)

@@ -9,25 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#define ACCT_READER
 #include "../bpf/acct.h"
 #include "collect.h"
 #include "hash.h"
-
-/* The look-ups that acct.h wants from its user: completing a copy never ends a call nor moves a
- * task. */
-acct_inline struct acct_call *acct_env_call(struct acct_cpu *c, struct acct_task *t, __u32 key,
-					    __u64 *tag)
-{
-	(void)c, (void)t, (void)key, (void)tag;
-	return NULL;
-}
-
-acct_inline struct acct_row *acct_env_row(struct acct_cpu *c, struct acct_task *t, __u32 slot,
-					  __u32 cpu, __u64 *tag)
-{
-	(void)c, (void)t, (void)slot, (void)cpu, (void)tag;
-	return NULL;
-}
 
 #define PREFETCH 8 /* records ahead */
 

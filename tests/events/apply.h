@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Applies one event of a script to the tables, with acct.h: the same text on the host and in BPF.
+ * Applies one event of a script to the tables, with flow.h: the same text on the host and in BPF.
  *
- * It stands in for utilbpf.bpf.c and maps.bpf.h: every function here mirrors the one of the same
- * name there, call by call, over plain arrays. Who includes it defines ST, the address of the
- * tables.
+ * It stands in for maps.bpf.h, over plain arrays, and for what utilbpf.bpf.c reads of the kernel:
+ * a task is the number of a person. Who includes it defines ST, the address of the tables.
  */
 #ifndef APPLY_H
 #define APPLY_H
 
+#ifndef __bpf__
+#include <stdbool.h>
+#endif
+
 #include "../../bpf/acct.h"
 #include "script.h"
 
-#define ADDRESS(person) ((__u64)(person) + 2) /* 0 and 1 are nobody's */
+typedef __u32 flow_who;
+#define FLOW_NCPUS SC_CPUS
+#include "../../bpf/flow.h"
 
 acct_inline struct acct_cpu *cpu_get(__u32 cpu)
 {
@@ -37,9 +42,28 @@ acct_inline struct script_person *person_at(__u32 who)
 	return &ST->people[who & (SC_PEOPLE - 1)];
 }
 
-acct_inline int link_usable(const struct acct_link *l)
+/* ---- links ---- */
+
+acct_inline struct acct_link *link_find(__u32 who, const bool btf)
 {
-	return l->slot || (l->owner & OWNER_SURPLUS);
+	(void)btf;
+	return link_of(who);
+}
+
+acct_inline struct acct_link *link_make(__u32 who, __u32 owner, const bool btf)
+{
+	struct acct_link *l = link_of(who);
+
+	(void)btf;
+	if (!l->owner)
+		l->owner = owner;
+	return l;
+}
+
+acct_inline void link_drop(__u32 who, const bool btf)
+{
+	(void)btf;
+	__builtin_memset(link_of(who), 0, sizeof(struct acct_link));
 }
 
 /* ---- records of calls and rows ---- */
@@ -162,34 +186,79 @@ acct_inline struct acct_call *icall_get(struct acct_cpu *c, const struct acct_no
 	return call;
 }
 
-/* ---- what every program begins with ---- */
-
-acct_inline void roll(struct acct_task *t, struct acct_cpu *c, struct acct_now *n)
+acct_inline __u32 slot_take(void)
 {
-	if (acct_is_old(t, n)) {
-		n->prev_start = acct_prev_start(&ST->ctl, n->epoch);
-		acct_roll(t, c, n);
-	}
+	__u32 i = ST->nfree;
+
+	acct_opaque(i);
+	if (!i || i > SC_SLOTS)
+		return 0;
+	ST->nfree = i - 1;
+	return ST->free[(i - 1) & (SC_SLOTS - 1)];
 }
 
-acct_inline struct acct_task *task_now(__u32 slot, struct acct_cpu *c, struct acct_now *n)
+acct_inline const struct acct_ctl *windows(void)
 {
-	struct acct_task *t = task_at(slot);
-
-	if (!slot)
-		return (struct acct_task *)0;
-	roll(t, c, n);
-	return t;
+	return &ST->ctl;
 }
 
-/* ---- a new record ---- */
+/* ---- what the kernel knows of a task ---- */
+
+acct_inline __u64 who_address(__u32 who)
+{
+	return (__u64)who + 2; /* 0 and 1 are nobody's */
+}
+
+acct_inline __u32 who_at(__u64 address)
+{
+	return (__u32)address - 2;
+}
+
+acct_inline bool who_is_idle(__u32 who, const bool btf)
+{
+	(void)btf;
+	return who == SC_IDLE;
+}
+
+acct_inline bool who_is_kernel(__u32 who, const bool btf)
+{
+	(void)btf;
+	return person_at(who)->kthread;
+}
+
+acct_inline __u64 who_born(__u32 who, const bool btf)
+{
+	(void)btf;
+	return person_at(who)->born;
+}
+
+/* The count itself is not played: when a task has left, a script says. */
+acct_inline __u64 who_ran(__u32 who, const struct acct_now *n, const bool btf)
+{
+	(void)who, (void)n, (void)btf;
+	return 0;
+}
+
+acct_inline __u64 who_left(const struct acct_cpu *c, const struct acct_task *old,
+			   const struct acct_now *n, __u8 *cls)
+{
+	__u64 left = ST->left[n->cpu & (SC_CPUS - 1)];
+
+	(void)c, (void)old;
+	*cls = AC_WAIT;
+	if (!left)
+		return n->now;
+	*cls = ST->left_as[n->cpu & (SC_CPUS - 1)];
+	return acct_before(left, n->now) ? left : n->now;
+}
 
 /* The name of a person goes into its cgroup's id: so a report's tasks are told apart for certain.
  */
-acct_inline void ident(struct acct_ident *id, __u32 who)
+acct_inline void who_ident(struct acct_ident *id, __u32 who, const bool btf)
 {
 	const struct script_person *p = person_at(who);
 
+	(void)btf;
 	id->tid = p->tid;
 	id->tgid = p->tgid;
 	id->start = p->born;
@@ -200,446 +269,99 @@ acct_inline void ident(struct acct_ident *id, __u32 who)
 		id->comm[i] = i < 8 ? (char)(p->comm >> (8 * i)) : 0;
 }
 
-acct_inline __u32 task_make(__u32 who, struct acct_cpu *c, const struct acct_now *n)
+/* ---- events ---- */
+
+acct_inline __u32 running_on(__u32 cpu)
 {
-	__u32 i = ST->nfree, slot;
-	struct acct_task *t;
-
-	acct_opaque(i);
-	if (!i || i > SC_SLOTS) {
-		c->dropped_tasks++;
-		return 0;
-	}
-	slot = ST->free[(i - 1) & (SC_SLOTS - 1)];
-	ST->nfree = i - 1;
-	t = task_at(slot);
-	acct_task_init(t, n, n->cpu);
-	ident(&t->id, who);
-	if (person_at(who)->kthread) {
-		t->st.flags = AS_KTHREAD;
-		t->st.mode = AC_SYS;
-	}
-	return slot;
-}
-
-acct_inline void link_publish(struct acct_link *l, __u32 slot)
-{
-	if (slot)
-		l->slot = slot;
-	else
-		l->owner |= OWNER_SURPLUS;
-}
-
-acct_inline void link_clear(struct acct_link *l)
-{
-	l->owner = 1;
-	l->slot = 0;
-	__builtin_memset(&l->st, 0, sizeof(l->st));
-}
-
-/* ---- scheduler ---- */
-
-acct_inline void unknown_state(struct acct_state *st, __u64 born, const struct acct_now *n)
-{
-	st->since = acct_before(born, n->start) ? n->start : born;
-	st->cls = AC_SLEEP;
-	st->mode = st->flags & AS_KTHREAD ? AC_SYS : AC_BUSY;
-	st->flags |= AS_RAN;
-}
-
-acct_cold int link_unknown(__u32 who, struct acct_cpu *c, const struct acct_now *n)
-{
-	struct acct_link *l = link_of(who);
-	struct acct_now then;
-	__u32 slot;
-
-	if (!c || !n)
-		return 0;
-	then = *n;
-	link_clear(l);
-	if (person_at(who)->kthread)
-		l->st.flags = AS_KTHREAD;
-	unknown_state(&l->st, person_at(who)->born, n);
-	slot = task_make(who, c, n);
-	if (slot) {
-		task_at(slot)->st = l->st;
-	} else {
-		then.now = l->st.since;
-		acct_pop_enter(c, &then, AC_SLEEP);
-	}
-	link_publish(l, slot);
-	return 0;
-}
-
-acct_inline void surplus_arrive(struct acct_task *t, struct acct_link *l, struct acct_cpu *c,
-				const struct acct_now *n)
-{
-	acct_pop_leave(c, n, l->st.cls);
-	acct_surplus_charge(&l->st, n->now);
-	t->st = l->st;
-	t->st.cls = AC_NONE;
-}
-
-/* The slot that who uses on n's CPU; its record is in n's window. */
-acct_cold int task_arrive(__u32 who, struct acct_cpu *c, struct acct_now *n)
-{
-	struct acct_link *l = link_of(who);
-	struct acct_task *t;
-	__u32 slot;
-
-	if (!c || !n)
-		return 0;
-	if (who == SC_IDLE) {
-		slot = SLOT_IDLE(n->cpu, SC_CPUS);
-		task_now(slot, c, n);
-		return slot;
-	}
-	if (!link_usable(l))
-		link_unknown(who, c, n);
-	if (l->slot) {
-		slot = l->slot;
-		task_now(slot, c, n);
-		return slot;
-	}
-	slot = SLOT_OTHER(n->cpu, SC_CPUS);
-	t = task_now(slot, c, n);
-	if (t)
-		surplus_arrive(t, l, c, n);
-	return slot;
-}
-
-acct_inline void surplus_leave(__u32 who, struct acct_task *t, struct acct_cpu *c,
-			       const struct acct_now *n)
-{
-	struct acct_link *l = link_of(who);
-
-	if (link_usable(l)) {
-		l->st = t->st;
-		acct_pop_enter(c, n, t->st.cls);
-	}
-	t->st.cls = AC_NONE;
-	t->st.flags = 0;
-	t->id.end = 0;
-}
-
-acct_inline void seat(struct acct_cpu *c, __u32 who, __u32 slot, struct acct_task *t,
-		      const struct acct_now *n)
-{
-	c->task = ADDRESS(who);
-	c->slot = slot;
-	c->gen = t->tag >> 32;
-	c->seated = n->now;
-	c->ran = 0;
-	ST->running[n->cpu & (SC_CPUS - 1)] = who;
-	ST->left[n->cpu & (SC_CPUS - 1)] = 0;
-}
-
-acct_cold int evict(__u32 slot)
-{
-	struct acct_task *t = task_at(slot), *other;
-	struct acct_cpu *c = cpu_get(t->cpu);
-	__u32 o = SLOT_OTHER(t->cpu, SC_CPUS);
-
-	if (c->slot == slot) {
-		other = task_at(o);
-		other->st.since = t->st.since;
-		other->st.mode = AC_BUSY;
-		other->st.cls = AC_BUSY;
-		other->st.flags = AS_RAN;
-		c->task = 1;
-		c->gen = 1;
-		c->slot = o;
-	}
-	t->st.cls = AC_WAIT;
-	return 0;
-}
-
-acct_inline __u64 left_at(const struct acct_now *n, __u8 *cls)
-{
-	__u64 left = ST->left[n->cpu & (SC_CPUS - 1)];
-
-	*cls = AC_WAIT;
-	if (!left)
-		return n->now;
-	*cls = ST->left_as[n->cpu & (SC_CPUS - 1)];
-	return acct_before(left, n->now) ? left : n->now;
-}
-
-acct_cold int resync(__u32 who, struct acct_cpu *c, struct acct_now *n)
-{
-	struct acct_task *t, *old;
-	struct acct_now then;
-	__u8 cls = AC_NONE;
-	__u32 slot, was;
-
-	if (!c || !n)
-		return 0;
-	then = *n;
-	was = c->slot;
-	old = c->task ? task_now(was, c, n) : (struct acct_task *)0;
-	slot = task_arrive(who, c, n);
-	t = task_at(slot);
-	if (acct_on_cpu(&t->st) && slot != was)
-		evict(slot);
-	if (old && slot != was) {
-		c->unmatched++;
-		if (was >= SLOT_FIRST(SC_CPUS))
-			then.now = left_at(n, &cls);
-		if (acct_before(then.now, old->st.since))
-			then.now = old->st.since;
-		if (acct_before(then.now, t->st.since))
-			then.now = t->st.since;
-		acct_charge(old, c, &then);
-		old->st.cls = cls;
-		if (cls == AC_NONE && was >= SLOT_FIRST(SC_CPUS)) {
-			acct_last(old, c, &then);
-			c->exited++;
-			link_clear(link_of((__u32)c->task - 2));
-		}
-	}
-	acct_switch_in(t, c, &then, slot);
-	seat(c, who, slot, t, &then);
-	return 0;
-}
-
-acct_inline void leave(const struct script_event *ev, struct acct_cpu *c, struct acct_now *n)
-{
-	struct acct_task *t;
-	__u8 cls = AC_WAIT;
-
-	if (c->task != ADDRESS(ev->who))
-		resync(ev->who, c, n);
-	t = task_now(c->slot, c, n);
-	if (!t)
-		return;
-	if (!(ev->arg & SW_PREEMPT))
-		cls = acct_off_class(ev->arg & ~SW_IOWAIT, !!(ev->arg & SW_IOWAIT));
-	if (c->slot == SLOT_IDLE(n->cpu, SC_CPUS)) {
-		acct_switch_out(t, c, n, AC_WAIT, 1);
-		t->st.cls = AC_NONE;
-		return;
-	}
-	acct_switch_out(t, c, n, cls, cls != AC_WAIT);
-	if (c->slot == SLOT_OTHER(n->cpu, SC_CPUS))
-		surplus_leave(ev->who, t, c, n);
-	if (cls == AC_NONE) {
-		c->exited++;
-		link_clear(link_of(ev->who));
-	}
+	return ST->running[cpu & (SC_CPUS - 1)];
 }
 
 acct_inline void on_switch(const struct script_event *ev, struct acct_cpu *c, struct acct_now *n)
 {
 	struct acct_task *t;
-	__u32 slot;
+	__u8 cls = AC_WAIT;
 
 	c->events++;
-	leave(ev, c, n);
-	slot = task_arrive(ev->to, c, n);
-	t = task_at(slot);
-	if (acct_on_cpu(&t->st)) {
-		c->unmatched++;
-		evict(slot);
-	}
-	acct_switch_in(t, c, n, slot);
-	seat(c, ev->to, slot, t, n);
-	c->depth = 0;
+	if (!(ev->arg & SW_PREEMPT))
+		cls = acct_off_class(ev->arg & ~SW_IOWAIT, !!(ev->arg & SW_IOWAIT));
+	t = flow_current(ev->who, c, n, true);
+	if (t)
+		flow_leave(ev->who, t, cls, c, n, true);
+	flow_enter(ev->to, c, n, true);
+	ST->running[n->cpu & (SC_CPUS - 1)] = ev->to;
 }
 
 acct_inline void on_wakeup(const struct script_event *ev, struct acct_cpu *c, struct acct_now *n)
 {
 	struct acct_link *l = link_of(ev->who);
-	struct acct_task *t;
 
 	if (!link_usable(l))
 		return;
 	c->events++;
-	if (!l->slot) {
-		if (l->st.cls >= AC_SLEEP && l->st.cls <= AC_STOPPED) {
-			acct_pop_leave(c, n, l->st.cls);
-			acct_surplus_charge(&l->st, n->now);
-			l->st.cls = AC_WAIT;
-			acct_pop_enter(c, n, AC_WAIT);
-		}
-		return;
-	}
-	t = task_at(l->slot);
-	if (t->st.cls >= AC_SLEEP && t->st.cls <= AC_STOPPED) {
-		roll(t, c, n);
-		acct_wakeup(t, c, n);
-	}
+	flow_wakeup(l, c, n);
 }
 
 acct_inline void on_migrate(const struct script_event *ev, struct acct_cpu *c, struct acct_now *n)
 {
 	struct acct_link *l = link_of(ev->who);
-	struct acct_task *t;
 
 	if (!link_usable(l) || !l->slot)
 		return;
 	c->events++;
-	t = task_now(l->slot, c, n);
-	if (t && !acct_on_cpu(&t->st))
-		acct_move(t, c, n, l->slot, ev->to);
-}
-
-acct_inline void on_fork(const struct script_event *ev, struct acct_cpu *c, struct acct_now *n)
-{
-	struct acct_link *l = link_of(ev->to);
-	struct acct_task *t, *parent;
-	__u32 slot;
-
-	c->events++;
-	parent = task_now(c->slot, c, n);
-	if (!parent || link_usable(l))
-		return;
-	link_clear(l);
-	slot = task_make(ev->to, c, n);
-	acct_fork(&l->st, &parent->st, n->now, person_at(ev->to)->kthread);
-	if (slot) {
-		t = task_at(slot);
-		t->st = l->st;
-		t->id.start = n->now;
-		t->id.leader_start = n->now;
-		if (t->id.tid != t->id.tgid)
-			t->id.leader_start = parent->id.leader_start;
-		if (t->id.tgid == parent->id.tgid)
-			t->id.lead_exec = parent->id.lead_exec;
-	} else {
-		acct_pop_enter(c, n, AC_WAIT);
-	}
-	link_publish(l, slot);
+	flow_migrate(l->slot, ev->to, c, n);
 }
 
 acct_inline void on_exec(const struct script_event *ev, struct acct_cpu *c, struct acct_now *n)
 {
-	struct acct_link *l = link_of(ev->who);
-	struct acct_task *t, *nt;
-	__u32 slot;
+	struct script_person *p = person_at(ev->who);
+	__u32 old_tid = p->tid;
 
 	c->events++;
-	t = task_now(c->slot, c, n);
-	if (!t || !l->slot)
-		return;
-	/* A thread that execs has its leader's tid by now. */
-	if (person_at(ev->who)->tid != person_at(ev->who)->tgid)
-		person_at(ev->who)->tid = person_at(ev->who)->tgid;
-	slot = task_make(ev->who, c, n);
-	if (!slot)
-		return;
-	nt = task_at(slot);
-	acct_exec(t, nt, c, n);
-	nt->id.exec = (t->id.tid != nt->id.tid ? t->id.lead_exec : t->id.exec) + 1;
-	nt->id.lead_exec = nt->id.exec;
-	nt->id.start = n->now;
-	c->exited++;
-	nt->id.leader_start = t->id.leader_start;
-	if (t->id.renamed && acct_before(nt->st.begin, t->id.renamed))
-		for (int i = 0; i < ACCT_COMM_LEN; i++)
-			t->id.comm[i] = t->id.old_comm[i];
-	l->slot = slot;
-	seat(c, ev->who, slot, nt, n);
+	p->tid = p->tgid; /* a thread that execs has its leader's by now */
+	flow_exec(ev->who, old_tid, c, n, true);
 }
 
-acct_inline void on_task_exit(const struct script_event *ev, struct acct_cpu *c, struct acct_now *n)
-{
-	struct acct_task *t;
-
-	c->events++;
-	t = task_now(c->slot, c, n);
-	if (t && c->task == ADDRESS(ev->who))
-		acct_exit(t, c, n);
-}
-
-acct_inline void on_rename(const struct script_event *ev, struct acct_now *n)
+acct_inline void on_rename(const struct script_event *ev, const struct acct_now *n)
 {
 	struct acct_link *l = link_of(ev->who);
-	struct acct_task *t = task_at(l->slot);
+	char *comm;
 
 	person_at(ev->who)->comm = ev->x;
 	if (!link_usable(l) || !l->slot)
 		return;
-	for (int i = 0; i < ACCT_COMM_LEN; i++) {
-		t->id.old_comm[i] = t->id.comm[i];
-		t->id.comm[i] = i < 8 ? (char)(ev->x >> (8 * i)) : 0;
-	}
-	t->id.renamed = n->now;
+	comm = flow_rename(l->slot, n);
+	for (int i = 0; comm && i < ACCT_COMM_LEN; i++)
+		comm[i] = i < 8 ? (char)(ev->x >> (8 * i)) : 0;
 }
-
-/* ---- system calls ---- */
 
 acct_inline void on_call(const struct script_event *ev, struct acct_cpu *c)
 {
-	__u32 e = acct_epoch(&ST->ctl);
-	struct acct_now n = {.now = ev->time, .cpu = ev->cpu};
-	struct acct_task *t;
+	struct acct_now n = {.now = ev->time, .cpu = ev->cpu & (SC_CPUS - 1)};
+	struct acct_task *t = flow_caller(running_on(n.cpu), c, &n, acct_epoch(&ST->ctl), true);
 
-	if (c->task != ADDRESS(ST->running[ev->cpu & (SC_CPUS - 1)]))
-		return;
-	t = task_at(c->slot);
-	if ((__u32)t->tag != e) {
-		acct_time(&n, &ST->ctl, e, n.now);
-		roll(t, c, &n);
-	}
-	if (ev->op == OP_SYS_ENTER)
+	if (t && ev->op == OP_SYS_ENTER)
 		acct_sys_enter(t, c, &n, ev->arg);
-	else
+	else if (t)
 		acct_sys_exit(t, c, &n, !!ev->arg);
 }
-
-/* ---- interrupts and hypervisor calls ---- */
-
-acct_inline void on_frame_enter(const struct script_event *ev, struct acct_cpu *c,
-				struct acct_now *n)
-{
-	n->prev_start = acct_prev_start(&ST->ctl, n->epoch);
-	acct_irq_enter(c, n, n->prev_start, ev->arg2, ev->arg);
-}
-
-acct_inline void on_frame_exit(const struct script_event *ev, struct acct_cpu *c,
-			       struct acct_now *n)
-{
-	struct acct_call *call;
-	struct acct_frame f;
-	__u64 tag;
-
-	n->prev_start = acct_prev_start(&ST->ctl, n->epoch);
-	if (!acct_irq_exit(c, n, n->prev_start, ev->arg, &f) || !c->slot)
-		return;
-	call = icall_get(c, n, ev->arg2, ev->arg, &tag);
-	acct_frame_end(call, &f, tag, n->now);
-}
-
-/* ---- seeding ---- */
 
 acct_inline void on_seed(const struct script_event *ev, struct acct_cpu *c,
 			 const struct acct_now *n)
 {
 	struct acct_link *l = link_of(ev->who);
-	__u32 slot = task_make(ev->who, c, n);
-	struct acct_task *t = task_at(slot);
+	__u32 slot;
 
-	link_clear(l);
-	if (person_at(ev->who)->kthread)
-		l->st.flags = AS_KTHREAD;
-	l->st.since = n->now;
-	l->st.mode = ev->arg2 != KEY_NO_CALL || l->st.flags ? AC_SYS : AC_USER;
-	l->st.key = ev->arg2;
-	if (ev->arg2 != KEY_NO_CALL) {
-		l->st.flags |= AS_CALL | AS_NOBEGIN;
-		l->st.begin = n->now;
-	}
-	l->st.flags |= AS_RAN;
-	l->st.cls = ev->arg;
-	if (slot) {
-		t->st = l->st;
-		t->cpu = ev->cpu;
-		t->bank[0].cpu = ev->cpu;
-		t->bank[1].cpu = ev->cpu;
-	} else {
-		acct_pop_enter(c, n, l->st.cls);
-	}
-	link_publish(l, slot);
+	link_drop(ev->who, true);
+	slot = flow_seed_begin(ev->who, l, c, n, true);
+	flow_seed_state(&l->st, n, ev->arg, ev->arg2);
+	flow_seed_end(l, slot, n->cpu, c, n);
+}
+
+acct_inline void on_seat(const struct script_event *ev, struct acct_cpu *c, struct acct_now *n)
+{
+	if (c->task != who_address(ev->who))
+		flow_resync(ev->who, c, n, true);
+	ST->running[n->cpu & (SC_CPUS - 1)] = ev->who;
 }
 
 acct_inline void on_person(const struct script_event *ev)
@@ -706,6 +428,9 @@ acct_inline int apply_setup(const struct script_event *ev)
 acct_inline void apply_sched(const struct script_event *ev, struct acct_cpu *c, struct acct_now *n)
 {
 	switch (ev->op) {
+	case OP_SEAT:
+		on_seat(ev, c, n);
+		break;
 	case OP_SEED:
 		on_seed(ev, c, n);
 		break;
@@ -719,13 +444,15 @@ acct_inline void apply_sched(const struct script_event *ev, struct acct_cpu *c, 
 		on_migrate(ev, c, n);
 		break;
 	case OP_FORK:
-		on_fork(ev, c, n);
+		c->events++;
+		flow_fork(running_on(n->cpu), ev->to, c, n, true);
 		break;
 	case OP_EXEC:
 		on_exec(ev, c, n);
 		break;
 	case OP_EXIT:
-		on_task_exit(ev, c, n);
+		c->events++;
+		flow_exit(ev->who, c, n, true);
 		break;
 	case OP_RENAME:
 		on_rename(ev, n);
@@ -743,23 +470,22 @@ acct_inline void apply(const struct script_event *ev)
 		return;
 	acct_time(&n, &ST->ctl, acct_epoch(&ST->ctl), ev->time);
 	switch (ev->op) {
-	case OP_SEAT:
-		if (c->task != ADDRESS(ev->who))
-			resync(ev->who, c, &n);
-		break;
 	case OP_SYS_ENTER:
 	case OP_SYS_EXIT:
 		on_call(ev, c);
 		break;
 	case OP_FRAME_ENTER:
-		on_frame_enter(ev, c, &n);
+		flow_frame_enter(c, &n, &ST->ctl, ev->arg2, ev->arg);
 		break;
 	case OP_FRAME_EXIT:
-		on_frame_exit(ev, c, &n);
+		flow_frame_exit(c, &n, &ST->ctl, ev->arg2, ev->arg);
 		break;
 	default:
 		apply_sched(ev, c, &n);
 	}
+	/* The chain has heard of it: that somebody left without an event is past. */
+	if (c->task == who_address(running_on(ev->cpu)))
+		ST->left[ev->cpu & (SC_CPUS - 1)] = 0;
 }
 
 #endif /* APPLY_H */

@@ -10,23 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ACCT_READER
 #include "../../bpf/acct.h"
 #include "script.h"
-
-/* acct.h wants them; nothing here charges anything. */
-acct_inline struct acct_call *acct_env_call(struct acct_cpu *c, struct acct_task *t, __u32 key,
-					    __u64 *tag)
-{
-	(void)c, (void)t, (void)key, (void)tag;
-	return NULL;
-}
-
-acct_inline struct acct_row *acct_env_row(struct acct_cpu *c, struct acct_task *t, __u32 slot,
-					  __u32 cpu, __u64 *tag)
-{
-	(void)c, (void)t, (void)slot, (void)cpu, (void)tag;
-	return NULL;
-}
 
 #define MAX_WORDS 12
 
@@ -413,18 +399,6 @@ void script__free(struct script *s)
 
 /* ---- tables ---- */
 
-static void fixed_task(struct acct_task *t, __u32 cpu, __u8 mode)
-{
-	t->tag = GEN_FIXED | ACCT_WARMUP;
-	t->cpu = cpu;
-	t->st.cls = AC_NONE;
-	t->st.mode = mode;
-	t->st.flags = AS_RAN;
-	t->st.key = KEY_NO_CALL;
-	t->bank[0].cpu = t->bank[1].cpu = cpu;
-	t->bank[0].open_key = t->bank[1].open_key = KEY_NO_CALL;
-}
-
 void script__init(struct script_state *st, __u32 ncpus)
 {
 	static const __u32 max[] = {SC_SLOTS, SC_CALLS, SC_ROWS, SC_ICALLS};
@@ -440,8 +414,5 @@ void script__init(struct script_state *st, __u32 ncpus)
 	}
 	for (__u32 i = SC_SLOTS; i > SLOT_FIRST(SC_CPUS); i--)
 		st->free[st->nfree++] = i - 1;
-	for (__u32 i = 0; i < SC_CPUS; i++) {
-		fixed_task(&st->tasks[SLOT_IDLE(i, SC_CPUS)], i, AC_IDLE);
-		fixed_task(&st->tasks[SLOT_OTHER(i, SC_CPUS)], i, AC_BUSY);
-	}
+	acct_fixed_slots(st->tasks, SC_CPUS);
 }
