@@ -493,50 +493,64 @@ acct_inline void acct_call_end(struct acct_cpu *c, struct acct_task *t, const st
 		acct_split_move(st, b);
 }
 
-/* An edge that finds t in another class than `expect`, or interrupts to be taken out: charge, then
- * resolve. */
-acct_cold int acct_charge_cold(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n,
-			       __u32 expect)
+/*
+ * What comes between two system calls is nearly always the same: the class is the expected one and
+ * no interrupt is to be taken out. For that case the first lines of acct_sys_enter() and
+ * acct_sys_exit() do in a few steps what acct_charge() and the _cold functions do for every case.
+ */
+acct_inline int acct_quiet(const struct acct_cpu *c, __u64 d)
 {
-	if (!t || !c || !n)
-		return 0;
-	acct_resolve(t, acct_charge(t, c, n), expect == AC_USER ? AC_USER : AC_SYS);
-	return 0;
+	return (__s64)d > 0 && c->irq_events == c->irq_seen;
 }
 
-/* Charges a running task that is in `expect`, as good as always; the same sums as acct_charge(). */
-acct_inline void acct_charge_hot(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n,
-				 struct acct_bank *b, __u32 expect)
+acct_cold int acct_enter_cold(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n)
 {
-	__u64 d = n->now - t->st.since;
+	struct acct_state *st;
 
-	if (acct_likely(t->st.cls == expect && (__s64)d > 0 && c->irq_events == c->irq_seen)) {
-		t->st.since = n->now;
-		b->s.ns[expect] += d;
-	} else {
-		acct_charge_cold(t, c, n, expect);
-	}
+	if (!t || !c || !n)
+		return 0;
+	st = &t->st;
+	acct_resolve(t, acct_charge(t, c, n), AC_USER);
+	if (st->flags & AS_CALL) /* its exit was lost: it cannot be timed */
+		c->unmatched++;
+	acct_split_clear(st);
+	st->cls = AC_SYS;
+	st->mode = AC_SYS;
+	st->flags = (st->flags & ~AS_NOBEGIN) | AS_CALL;
+	return 0;
 }
 
 acct_inline void acct_sys_enter(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n,
 				__u32 key)
 {
 	struct acct_state *st = &t->st;
-	__u8 flags;
+	__u32 head = st->head;
+	__u64 d = n->now - st->since;
 
-	acct_charge_hot(t, c, n, &t->bank[t->tag & 1], AC_USER);
-	flags = st->flags;
-	if (acct_unlikely(flags & (AS_CALL | AS_NOBEGIN | AS_SPLIT))) {
-		if (flags & AS_CALL) /* its exit was lost: it cannot be timed */
-			c->unmatched++;
-		acct_split_clear(st);
-		flags &= ~(AS_NOBEGIN | AS_SPLIT);
+	if (acct_likely((head & AS_HEAD(0xff, 0, AS_CALL | AS_NOBEGIN | AS_SPLIT)) ==
+				AS_HEAD(AC_USER, 0, 0) &&
+			acct_quiet(c, d))) {
+		st->since = n->now;
+		t->bank[t->tag & 1].s.ns[AC_USER] += d;
+		st->head = head + AS_HEAD(AC_SYS - AC_USER, AC_SYS - AC_USER, AS_CALL);
+	} else {
+		acct_enter_cold(t, c, n);
 	}
-	st->cls = AC_SYS;
-	st->mode = AC_SYS;
-	st->flags = flags | AS_CALL;
 	st->key = key;
 	st->begin = n->now;
+}
+
+acct_cold int acct_exit_cold(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n)
+{
+	struct acct_state *st;
+
+	if (!t || !c || !n)
+		return 0;
+	st = &t->st;
+	acct_resolve(t, acct_charge(t, c, n), AC_SYS);
+	st->cls = AC_USER;
+	st->mode = AC_USER;
+	return 0;
 }
 
 /* The number that sys_exit gives may be 0 or -1: the key saved at sys_enter is what counts. */
@@ -544,14 +558,23 @@ acct_inline void acct_sys_exit(struct acct_task *t, struct acct_cpu *c, const st
 			       int error)
 {
 	struct acct_state *st = &t->st;
+	__u32 head = st->head;
+	__u64 d = n->now - st->since;
 
-	acct_charge_hot(t, c, n, &t->bank[t->tag & 1], AC_SYS);
-	if (acct_likely(st->flags & AS_CALL))
+	if (acct_likely((head & AS_HEAD(0xff, 0, AS_CALL | AS_NOBEGIN)) ==
+				AS_HEAD(AC_SYS, 0, AS_CALL) &&
+			acct_quiet(c, d))) {
+		st->since = n->now;
+		t->bank[t->tag & 1].s.ns[AC_SYS] += d;
+		st->head = head - AS_HEAD(AC_SYS - AC_USER, AC_SYS - AC_USER, AS_CALL);
+		acct_call_end(c, t, n, error);
+		return;
+	}
+	acct_exit_cold(t, c, n);
+	if (st->flags & AS_CALL)
 		acct_call_end(c, t, n, error);
 	else
 		c->unmatched++; /* a seccomp filter's refusal, or a begin that was not seen */
-	st->cls = AC_USER;
-	st->mode = AC_USER;
 	st->flags &= ~(AS_CALL | AS_NOBEGIN);
 }
 

@@ -266,10 +266,12 @@ static __always_inline struct acct_task *call_event(struct acct_now *n, struct a
 
 	if (!e)
 		return NULL;
-	n->now = bpf_ktime_get_ns();
+	/* What needs no time comes before the clock: reading it waits for the kernel's entry
+	 * anyway. */
 	n->cpu = bpf_get_smp_processor_id();
 	*cpu = cpu_get(n->cpu);
 	*p = current_task(btf);
+	n->now = bpf_ktime_get_ns();
 	return *cpu ? flow_caller(*p, *cpu, n, e, btf) : NULL;
 }
 

@@ -108,13 +108,24 @@ struct acct_ctl {
 #define AS_RAN	   (1U << 4) /* has been on a CPU: only then is a move a migration */
 #define AS_EXITING (1U << 5) /* past sched_process_exit */
 
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define AS_HEAD(cls, mode, flags) ((__u32)(cls) | (__u32)(mode) << 8 | (__u32)(flags) << 16)
+#else
+#define AS_HEAD(cls, mode, flags) ((__u32)(cls) << 24 | (__u32)(mode) << 16 | (__u32)(flags) << 8)
+#endif
+
 /* The state of one task: where its time goes now, and the call it is in. */
 struct acct_state {
 	__u64 since; /* charged up to here */
-	__u8 cls;    /* where time goes from here: enum acct_class */
-	__u8 mode;   /* AC_USER, AC_SYS or AC_BUSY (unknown): what it does on a CPU */
-	__u8 flags;  /* AS_* */
-	__u8 pad;
+	union {
+		struct {
+			__u8 cls;  /* where time goes from here: enum acct_class */
+			__u8 mode; /* AC_USER, AC_SYS or AC_BUSY (unknown): what it does on a CPU */
+			__u8 flags; /* AS_* */
+			__u8 pad;
+		};
+		__u32 head; /* the four at once: AS_HEAD() */
+	};
 	__u32 key;	      /* of the open call */
 	__u64 begin;	      /* of the open call */
 	__u64 stolen;	      /* interrupts and hypervisor calls on top of the open call so far */
