@@ -164,6 +164,22 @@ void esc__csv(FILE *f, const char *src)
 		fputc('"', f);
 }
 
+char *esc__label(char *dst, const char *src)
+{
+	char unit[UNIT_LEN];
+
+	while (*src) {
+		next_unit(&src, unit);
+		for (const char *p = unit; *p; p++) {
+			if (*p == '"' || *p == '\\')
+				*dst++ = '\\';
+			*dst++ = *p;
+		}
+	}
+	*dst = '\0';
+	return dst;
+}
+
 char *esc__utf8(const char *src)
 {
 	char *dst = malloc(3 * strlen(src) + 1), *p = dst;

@@ -29,6 +29,14 @@ int esc__fit(char *dst, size_t len, const char *src, int cols, bool tail);
 /* One CSV field by RFC 4180, unsafe characters shown as esc__put shows them. */
 void esc__csv(FILE *f, const char *src);
 
+/*
+ * A label's value in Prometheus' formats, without its quotes: unsafe characters shown as esc__put
+ * shows them, quotes and backslashes escaped. dst: ESC_LABEL_LEN(strlen(src)) bytes. Returns the
+ * end of what was written, where a NUL stands.
+ */
+char *esc__label(char *dst, const char *src);
+#define ESC_LABEL_LEN(n) (5 * (n) + 1) /* \\x1b for one byte */
+
 /* src as valid UTF-8, invalid bytes as U+FFFD; to be freed by the caller. NULL: no memory. */
 char *esc__utf8(const char *src);
 

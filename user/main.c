@@ -18,6 +18,7 @@
 #include "clock.h"
 #include "engine.h"
 #include "escape.h"
+#include "metrics.h"
 #include "version.h"
 #include "workload.h"
 
@@ -59,7 +60,19 @@ static enum report_level level_of(const struct opts *o)
 			return LEVEL_TASK;
 		return o->by > LEVEL_PROCESS ? o->by : LEVEL_PROCESS;
 	}
+	if (o->format == FORMAT_OPENMETRICS)
+		return o->by_given ? o->by : o->top_given ? LEVEL_PROCESS : LEVEL_GROUP;
 	return o->by_given ? o->by : LEVEL_TASK;
+}
+
+/* OpenMetrics is counters, which outlive a report; a file of them is replaced as a whole. */
+static int open_metrics(struct run *r)
+{
+	r->out.metrics = metrics__new(r->o.max_series, level_of(&r->o) >= LEVEL_PROCESS, r->o.top);
+	if (!r->out.metrics)
+		return failed("start", "the counters", -ENOMEM);
+	r->out.path = r->o.output;
+	return 0;
 }
 
 static int open_output(struct run *r)
@@ -68,7 +81,9 @@ static int open_output(struct run *r)
 	bool tty;
 
 	r->out.f = r->o.command ? stderr : stdout;
-	if (r->o.output) {
+	if (r->o.format == FORMAT_OPENMETRICS && open_metrics(r))
+		return 1;
+	if (r->o.output && !r->out.path) {
 		r->out.f = fopen(r->o.output, "we");
 		if (!r->out.f)
 			return failed("write to", r->o.output, -errno);
@@ -139,6 +154,9 @@ static int render(struct run *r, const struct report *rep)
 		break;
 	case FORMAT_CSV:
 		err = out__csv(rep, r->names, &r->out);
+		break;
+	case FORMAT_OPENMETRICS:
+		err = out__openmetrics(rep, r->names, &r->out);
 		break;
 	default:
 		err = (r->o.full ? out__full : out__text)(rep, r->names, &r->out);
@@ -297,6 +315,7 @@ int main(int argc, char **argv)
 		if (r.ops)
 			r.ops->close(r.e);
 		workload__free(r.w);
+		metrics__free(r.out.metrics);
 		names__free(r.names);
 	}
 	if (fflush(stdout) || (r.out.f && fflush(r.out.f))) {

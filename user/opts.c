@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "metrics.h"
 #include "opts.h"
 
 #define WRONG_USAGE 2
@@ -40,6 +41,7 @@ enum {
 	OPT_FOLLOW,
 	OPT_DEPTH,
 	OPT_LISTEN,
+	OPT_MAX_SERIES,
 };
 
 static const char short_options[] = "+:d:i:n:e:b:s:T:Ff:o:Vvhp:t:C:G:c:u:xr:";
@@ -75,6 +77,7 @@ static const struct option long_options[] = {
 	{"read", required_argument, NULL, 'r'},
 	{"record", required_argument, NULL, OPT_RECORD},
 	{"listen", required_argument, NULL, OPT_LISTEN},
+	{"max-series", required_argument, NULL, OPT_MAX_SERIES},
 	{NULL, 0, NULL, 0},
 };
 
@@ -271,9 +274,9 @@ static int set_format(struct opts *o, const char *arg)
 	else if (!strcmp(arg, "csv"))
 		o->format = FORMAT_CSV;
 	else if (!strcmp(arg, "openmetrics"))
-		return wrong("-f openmetrics is not in this version: take text, json or csv");
+		o->format = FORMAT_OPENMETRICS;
 	else
-		return wrong("-f/--format takes text, json or csv, not %s", Q(arg));
+		return wrong("-f/--format takes text, json, csv or openmetrics, not %s", Q(arg));
 	return 0;
 }
 
@@ -310,6 +313,13 @@ static int set_number(struct opts *o, int val, const char *arg)
 			return wrong("-T/--top takes a whole number from 0 (all) to %u, not %s",
 				     UINT32_MAX, Q(arg));
 		o->top = (unsigned int)v;
+		o->top_given = true;
+		return 0;
+	case OPT_MAX_SERIES:
+		if (!parse_count(arg, METRICS_MAX_SERIES, &v) || v < METRICS_MIN_SERIES)
+			return wrong("--max-series takes a whole number from %d to %d, not %s",
+				     METRICS_MIN_SERIES, METRICS_MAX_SERIES, Q(arg));
+		o->max_series = v;
 		return 0;
 	case OPT_DEPTH:
 		if (!parse_count(arg, MAX_DEPTH, &v) || !v)
@@ -389,6 +399,7 @@ static int set_option(struct opts *o, int val, const char *arg)
 	case 'T':
 	case OPT_MEM_LIMIT:
 	case OPT_DEPTH:
+	case OPT_MAX_SERIES:
 		return set_number(o, val, arg);
 	case 'e':
 		return set_events(o, arg);
@@ -456,7 +467,10 @@ int opts__parse(struct opts *o, int argc, char **argv)
 	bool dashes = false;
 	int c, before, rc;
 
-	*o = (struct opts){.by = LEVEL_PROCESS, .top = DEFAULT_TOP, .engine = "auto"};
+	*o = (struct opts){.by = LEVEL_PROCESS,
+			   .top = DEFAULT_TOP,
+			   .engine = "auto",
+			   .max_series = METRICS_DEFAULT_SERIES};
 	if (argc < 1) /* even the program's own name may be missing */
 		goto done;
 	optind = 0; /* the GNU way to begin afresh: this may be a second call */
@@ -533,7 +547,10 @@ void opts__help(FILE *f)
 	fprintf(f, "%s\n", out__sort_keys());
 	fputs("  -T, --top N          rows of a table (default 20; 0 lists all)\n"
 	      "  -F, --full           every process, its tasks, their CPUs and their calls\n"
-	      "  -f, --format FORMAT  text (default), json (one object a line) or csv\n"
+	      "  -f, --format FORMAT  text (default), json (one object a line), csv or\n"
+	      "                       openmetrics\n"
+	      "      --max-series N   openmetrics: bound of the series of groups, processes and\n"
+	      "                       calls (default 50000); processes have some with --top\n"
 	      "  -o, --output FILE    write reports to FILE, not to stdout (with COMMAND:\n"
 	      "                       stderr)\n"
 	      "Other:\n"

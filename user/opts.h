@@ -34,6 +34,8 @@ struct opts {
 	enum report_level by;
 	const char *sort;
 	unsigned int top;
+	bool top_given;	     /* openmetrics has series of processes then */
+	uint64_t max_series; /* openmetrics: see metrics__new() */
 	bool full;
 	enum out_format format;
 	const char *output; /* -o FILE, NULL */

@@ -21,6 +21,8 @@ enum out_format {
 	FORMAT_OPENMETRICS,
 };
 
+struct metrics;
+
 struct out_opts {
 	FILE *f;
 	int width;	  /* columns of the terminal; 80 when not one */
@@ -28,8 +30,10 @@ struct out_opts {
 	bool full;	  /* --full */
 	const char *sort; /* a key that out__sort_key_valid() accepted, or NULL for on-CPU time */
 	unsigned int top; /* rows in text tables; 0 all */
-	enum report_level by; /* what the main table lists */
-	bool first;	      /* first report of this run: CSV prints its header line */
+	enum report_level by;	 /* what the main table lists */
+	bool first;		 /* first report of this run: CSV prints its header line */
+	struct metrics *metrics; /* openmetrics: the counters that reports are added to */
+	const char *path;	 /* openmetrics: a file to be replaced; NULL: f */
 };
 
 /* Each returns 0, or -errno of the failed write (the stream is flushed). -ENOMEM is possible. */
@@ -37,6 +41,7 @@ int out__text(const struct report *r, struct names *n, const struct out_opts *o)
 int out__full(const struct report *r, struct names *n, const struct out_opts *o);
 int out__json(const struct report *r, struct names *n, const struct out_opts *o);
 int out__csv(const struct report *r, struct names *n, const struct out_opts *o);
+int out__openmetrics(const struct report *r, struct names *n, const struct out_opts *o);
 
 /* True when key names a sortable column: the column table's names ("user", "wait", "cpu", "pid",
  * …). */

@@ -229,6 +229,17 @@ static void test_numbers(void **state)
 	bad("-i 1 -n 4294967296", "-n/--count takes");
 	bad("-i 1 -n 18446744073709551617", "-n/--count takes");
 	bad("-T -1", "-T/--top takes");
+	good(&o, "-f openmetrics --max-series 100");
+	assert_int_equal(o.format, FORMAT_OPENMETRICS);
+	assert_int_equal(o.max_series, 100);
+	assert_false(o.top_given);
+	good(&o, "-f openmetrics -T 0");
+	assert_int_equal(o.max_series, 50000);
+	assert_true(o.top_given);
+	bad("--max-series 99", "--max-series takes a whole number from 100");
+	bad("--max-series 10000001", "--max-series takes");
+	bad("--max-series 1k", "--max-series takes");
+	bad("--max-series -100", "--max-series takes");
 	bad("-T all", "-T/--top takes");
 	bad("-T 4294967296", "-T/--top takes");
 	bad("-n 5", "-n needs -i");
@@ -312,7 +323,7 @@ static void test_report(void **state)
 	good(&o, "-f text -o -");
 	assert_int_equal(o.format, FORMAT_TEXT);
 	assert_string_equal(o.output, "-");
-	bad("-f xml", "-f/--format takes text, json or csv, not 'xml'");
+	bad("-f xml", "-f/--format takes text, json, csv or openmetrics, not 'xml'");
 	bad("--output=", "-o/--output takes the name of a file");
 }
 
@@ -386,9 +397,8 @@ static void test_empty_command(void **state)
 static void test_absent(void **state)
 {
 	static const char *const lines[] = {
-		"-r f",		 "--read -",	   "--record f",       "start",
-		"report",	 "stop",	   "serve --listen x", "--listen a:1",
-		"--engine perf", "-f openmetrics", "-d 1 stop",
+		"-r f", "--read -",	    "--record f",   "start",	     "report",
+		"stop", "serve --listen x", "--listen a:1", "--engine perf", "-d 1 stop",
 	};
 
 	(void)state;

@@ -15,13 +15,13 @@ _utilbpf_value() {
 	case $1 in
 	-e | --events) _utilbpf_list "sched syscalls irqs softirqs hcalls all" "$2" ;;
 	-o | --output) mapfile -t COMPREPLY < <(compgen -f -- "$2") ;;
-	-d | --duration | -i | --interval | -n | --count | -T | --top | --mem-limit | --depth | \
-		-p | --pid | -t | --tid | -C | --cpu | -G | --cgroup | -c | --comm | --syscall)
+	-d | --duration | -i | --interval | -n | --count | -T | --top | --mem-limit | --max-series | \
+		--depth | -p | --pid | -t | --tid | -C | --cpu | -G | --cgroup | -c | --comm | --syscall)
 		COMPREPLY=()
 		;;
 	-u | --uid) _utilbpf_list "$(compgen -u)" "$2" ;;
 	-b | --by) words="system cpu group process task" ;;
-	-f | --format) words="text json csv" ;;
+	-f | --format) words="text json csv openmetrics" ;;
 	--engine) words="auto bpf" ;;
 	-s | --sort)
 		words="tid pid comm cgroup uid count errors elapsed pending open avg active min max
@@ -51,8 +51,10 @@ _utilbpf() {
 	[[ $prev == = ]] && ((COMP_CWORD > 2)) && prev=${COMP_WORDS[COMP_CWORD - 2]}
 	_utilbpf_value "$prev" "$cur" && return
 	mapfile -t COMPREPLY < <(compgen -W "-d --duration -i --interval -n --count -e --events
-		--engine --mem-limit -p --pid -t --tid -C --cpu -G --cgroup -c --comm -u --uid -x
-		--exclude-self --no-kthreads --follow --syscall -b --by --depth -s --sort -T --top -F --full -f --format -o --output
+		--engine --mem-limit
+		-p --pid -t --tid -C --cpu -G --cgroup -c --comm -u --uid -x --exclude-self
+		--no-kthreads --follow --syscall
+		-b --by --depth -s --sort -T --top -F --full -f --format --max-series -o --output
 		--json-schema -v --verbose -V --version -h --help --" -- "$cur")
 }
 
