@@ -644,6 +644,16 @@ acct_inline void acct_move(struct acct_task *t, struct acct_cpu *c, const struct
 	acct_spill(t, c, slot, cpu);
 }
 
+/*
+ * t has ended, and nothing more is written to it: with this last store the reader may give its slot
+ * to another task.
+ */
+acct_inline void acct_dead(struct acct_task *t)
+{
+	acct_barrier();
+	*(volatile __u8 *)&t->st.cls = AC_NONE;
+}
+
 /* t, charged up to now, has run for the last time; so its open call ends, too. */
 acct_inline void acct_last(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n)
 {
@@ -651,6 +661,7 @@ acct_inline void acct_last(struct acct_task *t, struct acct_cpu *c, const struct
 		acct_call_end(c, t, n, 0);
 	t->st.flags &= ~(AS_CALL | AS_NOBEGIN);
 	t->id.end = n->now;
+	acct_dead(t);
 }
 
 /*
@@ -668,7 +679,8 @@ acct_inline void acct_switch_out(struct acct_task *t, struct acct_cpu *c, const 
 		b->s.involuntary++;
 	if (acct_unlikely(cls == AC_NONE))
 		acct_last(t, c, n);
-	t->st.cls = cls;
+	else
+		t->st.cls = cls;
 }
 
 /* t gets the CPU of c. Its off-CPU time up to now stays with the CPU that it stood on. */
@@ -710,7 +722,10 @@ acct_inline void acct_fixed_slots(struct acct_task *tasks, __u32 ncpus)
 	}
 }
 
-/* Empties t for a new owner of its slot, in n's window. The generation sets old numbers apart. */
+/*
+ * Empties t for a new owner of its slot, in n's window. The generation sets old numbers apart.
+ * acct_task_born() ends it: in between, the record is nobody's.
+ */
 acct_inline void acct_task_init(struct acct_task *t, const struct acct_now *n, __u32 cpu)
 {
 	t->seq++;
@@ -731,6 +746,11 @@ acct_inline void acct_task_init(struct acct_task *t, const struct acct_now *n, _
 	t->id.lead_exec = 0;
 	t->id.renamed = 0;
 	t->id.sel = 0;
+}
+
+/* The record is named and has its state: from here on the reader takes it for a task's. */
+acct_inline void acct_task_born(struct acct_task *t)
+{
 	acct_barrier();
 	t->seq++;
 }
@@ -752,9 +772,9 @@ acct_inline void acct_fork(struct acct_state *child, const struct acct_state *pa
 }
 
 /*
- * The old image's account t ends now; nt, freshly initialised, goes on with its state, the open
- * execve included. A kernel thread that execs becomes a user task about whose mode nothing is
- * known.
+ * The old image's account t ends now, acct_dead() is still to come; nt, freshly initialised, goes
+ * on with its state, the open execve included. A kernel thread that execs becomes a user task about
+ * whose mode nothing is known.
  */
 acct_inline void acct_exec(struct acct_task *t, struct acct_task *nt, struct acct_cpu *c,
 			   const struct acct_now *n)
@@ -766,9 +786,8 @@ acct_inline void acct_exec(struct acct_task *t, struct acct_task *nt, struct acc
 		nt->st.mode = AC_BUSY;
 		nt->st.cls = AC_BUSY;
 	}
-	t->id.end = n->now;
-	t->st.cls = AC_NONE;
 	t->st.flags &= ~(AS_CALL | AS_NOBEGIN);
+	t->id.end = n->now;
 }
 
 /* sched_process_exit: from here to its last switch the task is in the kernel. */

@@ -157,6 +157,7 @@ flow_cold int flow_unknown(flow_who p, struct acct_cpu *c, const struct acct_now
 	t = slot ? task_at(slot) : (struct acct_task *)0;
 	if (t) {
 		t->st = l->st;
+		acct_task_born(t);
 	} else {
 		then.now = l->st.since;
 		acct_pop_enter(c, &then, AC_SLEEP);
@@ -308,11 +309,12 @@ flow_cold int flow_resync(flow_who p, struct acct_cpu *c, struct acct_now *n, co
 		if (acct_before(then.now, t->st.since))
 			then.now = t->st.since;
 		acct_charge(old, c, &then);
-		old->st.cls = cls;
 		if (cls == AC_NONE && was >= SLOT_FIRST(FLOW_NCPUS)) {
 			acct_last(old, c, &then);
 			c->exited++;
 			link_drop(who_at(c->task), btf);
+		} else {
+			old->st.cls = cls;
 		}
 	}
 	acct_switch_in(t, c, &then, slot);
@@ -468,6 +470,7 @@ acct_inline void flow_fork(flow_who from, flow_who child, struct acct_cpu *c, st
 			t->id.leader_start = parent->id.leader_start;
 		flow_generation(t, parent);
 		t->id.sel = parent->id.sel & SEL_IN;
+		acct_task_born(t);
 	} else {
 		acct_pop_enter(c, n, AC_WAIT);
 	}
@@ -495,13 +498,16 @@ acct_inline void flow_exec(flow_who p, __u32 old_tid, struct acct_cpu *c, struct
 	nt->id.lead_exec = nt->id.exec;
 	nt->id.start = n->now;
 	nt->id.sel = t->id.sel ? SEL_IN : 0;
-	c->exited++;
 	nt->id.leader_start = t->id.leader_start;
 	/* The renaming came before this event, within the same call. */
 	if (t->id.renamed && acct_before(nt->st.begin, t->id.renamed))
 		__builtin_memcpy(t->id.comm, t->id.old_comm, ACCT_COMM_LEN);
+	acct_task_born(nt);
 	l->slot = slot;
 	flow_seat(c, p, slot, nt, n, btf);
+	/* Interrupts have charged the old image until it was unseated. */
+	acct_dead(t);
+	c->exited++;
 }
 
 acct_inline void flow_exit(flow_who p, struct acct_cpu *c, struct acct_now *n, const bool btf)
@@ -596,6 +602,7 @@ acct_inline void flow_seed_end(struct acct_link *l, __u32 slot, __u32 cpu, struc
 		t->cpu = cpu;
 		t->bank[0].cpu = cpu;
 		t->bank[1].cpu = cpu;
+		acct_task_born(t);
 	} else {
 		acct_pop_enter(c, n, l->st.cls);
 	}

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ACCT_READER
 #include "../bpf/acct.h"
@@ -506,13 +507,19 @@ static void add_rows(struct collect *c, const struct tables *t, const struct who
 	}
 }
 
-/* A copy of a record, and of the CPU it is on, that no writer has moved meanwhile. */
-static void task_copy(const struct tables *t, uint32_t slot, struct acct_task *copy,
+#define COPY_SPINS 1000
+#define COPY_TRIES 21000 /* a second: a virtual CPU may be taken away in the middle of a move */
+
+/*
+ * A copy of a record, and of the CPU it is on, that no writer has moved meanwhile. False: it was
+ * being moved all the time.
+ */
+static bool task_copy(const struct tables *t, uint32_t slot, struct acct_task *copy,
 		      struct acct_cpu *cpu)
 {
 	const struct acct_task *rec = &t->tasks[slot];
 
-	for (int i = 0; i < 100000; i++) {
+	for (int i = 0; i < COPY_TRIES; i++) {
 		uint32_t seq = *(volatile const uint32_t *)&rec->seq;
 
 		atomic_thread_fence(memory_order_acquire);
@@ -521,8 +528,11 @@ static void task_copy(const struct tables *t, uint32_t slot, struct acct_task *c
 			*cpu = t->cpus[copy->cpu];
 		atomic_thread_fence(memory_order_acquire);
 		if (!(seq & 1) && seq == *(volatile const uint32_t *)&rec->seq)
-			return;
+			return true;
+		if (i > COPY_SPINS)
+			usleep(50);
 	}
+	return false;
 }
 
 /* The law of a task: its classes sum to its life inside the window. Keeps the worst residual. */
@@ -578,17 +588,34 @@ static void add_task(struct collect *c, const struct tables *t, const struct who
 	}
 }
 
-/* Whether slot holds a task, of a generation not yet freed, that lived in the window. */
-static bool slot_used(const struct collect *c, const struct tables *t, uint32_t slot,
+/* Whether rec, of slot, is a task, of a generation not yet freed, that lived in the window. */
+static bool slot_used(const struct collect *c, const struct acct_task *rec, uint32_t slot,
 		      const struct window *win)
 {
-	const struct acct_task *rec = &t->tasks[slot];
 	uint32_t gen = rec->tag >> 32;
 
 	if (!gen || c->freed[slot] == gen)
 		return false;
 	/* Its first moment is after the window: the next report's. */
 	return rec->id.tid && acct_before(rec->id.start, win->end);
+}
+
+/* Whether rec's task, or image, has ended in `epoch`: nothing is written to it any more. */
+static bool is_dead(const struct acct_task *rec, uint32_t epoch)
+{
+	return rec->st.cls == AC_NONE && rec->id.end && (uint32_t)rec->tag == epoch;
+}
+
+/*
+ * Whether slot s, or one above it, may ever have been used. They are handed out from the bottom,
+ * but of two that are handed out at once the upper one may be filled in first.
+ */
+static bool slots_more(const struct tables *t, uint32_t s, uint32_t *gap)
+{
+	if (s >= t->ntasks)
+		return false;
+	*gap = t->tasks[s].tag >> 32 ? 0 : *gap + 1;
+	return *gap <= t->ncpus;
 }
 
 static int slots_init(struct collect *c, const struct tables *t)
@@ -682,16 +709,15 @@ int collect__reap(struct collect *c, const struct tables *t, const struct window
 	c->err = slots_init(c, t);
 	if (!c->err)
 		c->err = cpus_init(c, t);
-	for (uint32_t s = SLOT_FIRST(t->ncpus); s < t->ntasks && !c->err; s++) {
-		const struct acct_task *rec = &t->tasks[s];
+	for (uint32_t s = SLOT_FIRST(t->ncpus), gap = 0; !c->err && slots_more(t, s, &gap); s++) {
 		struct who who;
 
-		if (!(rec->tag >> 32))
-			break; /* slots are handed out from the bottom: nothing above was ever used
-				*/
-		if (!rec->id.end || (uint32_t)rec->tag != w->epoch || !slot_used(c, t, s, w))
+		if (!is_dead(&t->tasks[s], w->epoch))
 			continue;
-		task_copy(t, s, &copy, &cpu);
+		/* Looked at again on the copy: the slot may just have been given to another. */
+		if (!task_copy(t, s, &copy, &cpu) || !is_dead(&copy, w->epoch) ||
+		    !slot_used(c, &copy, s, w))
+			continue;
 		copy.bank[w->epoch & 1].end_cls = AC_NONE;
 		who = who_is(c, s, &copy.id, &copy.st, false);
 		c->gen_of[s] = copy.tag >> 32;
@@ -711,17 +737,19 @@ static bool add_untouched(struct collect *c, const struct tables *t, uint32_t sl
 	uint32_t seq = *(volatile const uint32_t *)&rec->seq;
 	struct acct_state st;
 	struct who who;
-	uint32_t cpu, epoch;
+	uint32_t cpu;
+	uint64_t tag;
 
 	atomic_thread_fence(memory_order_acquire);
 	st = rec->st;
 	cpu = rec->cpu;
-	epoch = rec->tag;
+	tag = rec->tag;
 	atomic_thread_fence(memory_order_acquire);
 	if ((seq & 1) || seq != *(volatile const uint32_t *)&rec->seq)
 		return false;
-	if ((int32_t)(win->epoch - epoch) <= 0 || acct_on_cpu(&st) || st.cls >= AC_IDLE)
+	if ((int32_t)(win->epoch - (uint32_t)tag) <= 0 || acct_on_cpu(&st) || st.cls >= AC_IDLE)
 		return false;
+	c->gen_of[slot] = tag >> 32;
 	who = who_is(c, slot, &rec->id, &st, false);
 	add_off(c, &who, cpu, st.cls,
 		win->end - (acct_before(st.since, win->start) ? win->start : st.since));
@@ -745,6 +773,30 @@ static void complete(struct acct_task *copy, struct acct_cpu *cpu, const struct 
 
 static bool sums_any(const __u64 *ns);
 
+/* Whether a row of the task, which goes by `tag`, has sums. */
+static bool rows_any(const struct tables *t, const struct acct_task *task, uint64_t tag)
+{
+	uint32_t idx = task->rows;
+
+	for (uint32_t n = 0; idx && idx < t->nrows && n < t->nrows; n++) {
+		if (t->rows[idx].bank[tag & 1].tag == tag)
+			return true;
+		idx = t->rows[idx].next;
+	}
+	return false;
+}
+
+/* Whether the task of a copy that is past the window was known in it: else it is the next report's.
+ */
+static bool was_known(const struct tables *t, const struct acct_task *copy,
+		      const struct window *win)
+{
+	if (!acct_before(win->epoch, (uint32_t)copy->tag))
+		return true;
+	return sums_any(copy->bank[win->epoch & 1].s.ns) ||
+	       rows_any(t, copy, (copy->tag & ~0xffffffffULL) | win->epoch);
+}
+
 static void collect_slot(struct collect *c, const struct tables *t, uint32_t s,
 			 const struct window *win)
 {
@@ -753,23 +805,23 @@ static void collect_slot(struct collect *c, const struct tables *t, uint32_t s,
 	struct who who;
 	bool died;
 
-	if (!slot_used(c, t, s, win))
+	if (!slot_used(c, &t->tasks[s], s, win))
 		return;
-	c->gen_of[s] = t->tasks[s].tag >> 32;
 	if (add_untouched(c, t, s, win))
 		return;
-	task_copy(t, s, &copy, &cpu);
+	if (!task_copy(t, s, &copy, &cpu) || !slot_used(c, &copy, s, win))
+		return;
 	/* Died, with a window that is already told: only its slot is left. */
 	if (copy.id.end && (int32_t)((uint32_t)copy.tag - win->epoch) < 0) {
-		dead_push(c, s);
+		if (is_dead(&copy, copy.tag))
+			dead_push(c, s);
 		return;
 	}
 	/* An end at the very boundary is the next window's, with the call and the switch there. */
-	died = copy.id.end && (uint32_t)copy.tag == win->epoch;
-	/* First seen after the window: nothing is known of it here, so it is the next report's. */
-	if (acct_before(win->epoch, (__u32)copy.tag) && !sums_any(copy.bank[win->epoch & 1].s.ns) &&
-	    !copy.rows)
+	died = is_dead(&copy, win->epoch);
+	if (!was_known(t, &copy, win))
 		return;
+	c->gen_of[s] = copy.tag >> 32;
 	complete(&copy, &cpu, win);
 	who = who_is(c, s, &copy.id, &copy.st, false);
 	add_task(c, t, &who, &copy, win);
@@ -1068,9 +1120,7 @@ int collect__window(struct collect *c, const struct tables *t, const struct wind
 	for (uint32_t i = 0; i < t->ncpus && !c->err; i++)
 		if (t->online[i])
 			collect_idle(c, t, i, w);
-	for (uint32_t s = SLOT_FIRST(t->ncpus); s < t->ntasks && !c->err; s++) {
-		if (!(t->tasks[s].tag >> 32))
-			break;
+	for (uint32_t s = SLOT_FIRST(t->ncpus), gap = 0; !c->err && slots_more(t, s, &gap); s++) {
 		prefetch_task(t, s + PREFETCH);
 		collect_slot(c, t, s, w);
 	}
