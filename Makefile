@@ -33,7 +33,7 @@ BPF_ARCH_INC := /usr/include/$(shell $(CC) -print-multiarch 2>/dev/null)
 BPF_CFLAGS := -O2 -g -target bpf -mcpu=$(BPF_CPU) -Wall -Wextra -Werror -Wno-unused-parameter \
 	-Ivmlinux -Ibpf -idirafter $(BPF_ARCH_INC)
 
-PKGS := libbpf libelf zlib jansson libseccomp libtraceevent libzstd
+PKGS := libbpf libelf zlib jansson libseccomp libcap-ng libmicrohttpd libtraceevent libzstd
 LIBS  = $(shell pkg-config --libs $(PKGS))
 CFLAGS ?= -O2 -g
 ALL_CFLAGS = $(CFLAGS) -std=gnu11 -D_GNU_SOURCE -DUTILBPF_VERSION='"$(VERSION)"' -Wall -Wextra -Werror \

@@ -19,6 +19,7 @@
 #include "engine.h"
 #include "escape.h"
 #include "metrics.h"
+#include "serve.h"
 #include "version.h"
 #include "workload.h"
 
@@ -254,14 +255,12 @@ static int start_command(struct run *r)
 	return workload__exit_status(r->w);
 }
 
-static int run(struct run *r)
+/* Also what an engine needs: the selection with its names looked up, and COMMAND, waiting. */
+static int open_engine(struct run *r)
 {
 	char why[512] = "";
-	int status = 0, err = catch_signals(r);
+	int err = sel__resolve(&r->o.sel, r->names, true, why, sizeof(why));
 
-	if (err)
-		return failed("set up", "signals", err);
-	err = sel__resolve(&r->o.sel, r->names, true, why, sizeof(why));
 	if (err) {
 		fprintf(stderr, "utilbpf: %s\n", why);
 		return err == -EINVAL ? 2 : 1;
@@ -276,12 +275,44 @@ static int run(struct run *r)
 		return 1;
 	}
 	r->begin = r->ops->start(r->e);
-	if (r->w)
+	return 0;
+}
+
+static int run(struct run *r)
+{
+	int status, err = catch_signals(r);
+
+	if (err)
+		return failed("set up", "signals", err);
+	status = open_engine(r);
+	if (!status && r->w)
 		status = start_command(r);
 	if (status)
 		return status;
 	status = run_windows(r);
 	return status || !r->w ? status : command_status(r);
+}
+
+/* The socket first: what fails soonest must not cost a start of the engine. */
+static int serve(struct run *r)
+{
+	char why[512] = "";
+	struct serve *s;
+	int status = 0, err = catch_signals(r);
+
+	if (err)
+		return failed("set up", "signals", err);
+	err = serve__open(&s, r->o.listen, r->out.metrics, r->names, why, sizeof(why));
+	if (!err) {
+		status = open_engine(r);
+		if (!status)
+			err = serve__run(s, r->ops, r->e, r->sigfd, why, sizeof(why));
+		serve__close(s);
+	}
+	if (!err)
+		return status;
+	fprintf(stderr, "utilbpf: %s\n", why);
+	return 1;
 }
 
 static int version(void)
@@ -311,7 +342,7 @@ int main(int argc, char **argv)
 		r.names = names__new(u.machine);
 		status = r.names ? open_output(&r) : failed("start", "names", -ENOMEM);
 		if (!status)
-			status = run(&r);
+			status = r.o.action == ACTION_SERVE ? serve(&r) : run(&r);
 		if (r.ops)
 			r.ops->close(r.e);
 		workload__free(r.w);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "listen.h"
 #include "metrics.h"
 #include "opts.h"
 
@@ -81,6 +82,23 @@ static const struct option long_options[] = {
 	{NULL, 0, NULL, 0},
 };
 
+#define MAX_SUB_OPTIONS 24
+
+/* What may stand in the place of the first argument, and the options that go with it. */
+struct sub_command {
+	const char *name;
+	enum opts_action action;
+	int options[MAX_SUB_OPTIONS]; /* 0 ends them */
+};
+
+static const struct sub_command sub_commands[] = {
+	{"serve",
+	 ACTION_SERVE,
+	 {OPT_LISTEN, 'e', OPT_ENGINE, OPT_MEM_LIMIT, 'p', 't', 'C', 'G', 'c', 'u', 'x',
+	  OPT_NO_KTHREADS, OPT_FOLLOW, OPT_SYSCALL, 'b', OPT_DEPTH, 'T', OPT_MAX_SERIES, 'v'}},
+	{NULL, ACTION_RUN, {0}},
+};
+
 #define NO_RECORDING "only the live system is accounted: say how long with -d SEC"
 #define NO_DAEMON    "account for a while with -d SEC, or again and again with -i SEC"
 
@@ -93,11 +111,11 @@ struct absent {
 static const struct absent absent_options[] = {
 	{'r', NO_RECORDING},
 	{OPT_RECORD, NO_RECORDING},
-	{OPT_LISTEN, NO_DAEMON},
+
 	{0, NULL},
 };
 
-static const char *const absent_commands[] = {"start", "report", "stop", "serve", NULL};
+static const char *const absent_commands[] = {"start", "report", "stop", NULL};
 
 /* 'arg', with everything but printable ASCII as \xNN, cut when it is long. */
 static const char *quote(char *buf, const char *arg)
@@ -335,6 +353,19 @@ static int set_number(struct opts *o, int val, const char *arg)
 	}
 }
 
+static int set_listen(struct opts *o, const char *arg)
+{
+	struct sockaddr_storage addr;
+	socklen_t len;
+
+	if (!listen__parse(arg, &addr, &len))
+		return wrong("--listen takes ADDR:PORT, such as " LISTEN_DEFAULT
+			     " or [::1]:9435, not %s",
+			     Q(arg));
+	o->listen = arg;
+	return 0;
+}
+
 static int set_output(struct opts *o, const char *arg)
 {
 	if (!*arg)
@@ -416,6 +447,8 @@ static int set_option(struct opts *o, int val, const char *arg)
 		return set_output(o, arg);
 	case OPT_ENGINE:
 		return set_engine(o, arg);
+	case OPT_LISTEN:
+		return set_listen(o, arg);
 	case OPT_JSON_SCHEMA:
 		o->action = ACTION_SCHEMA;
 		return 0;
@@ -462,17 +495,66 @@ static int take_command(struct opts *o, char **rest, bool dashes)
 		     Q(*rest));
 }
 
+/* Whether an option goes with the sub-command, or with none. 0, or the status of wrong usage. */
+static int fits(const struct sub_command *sub, int val)
+{
+	if (!sub)
+		return val != OPT_LISTEN ? 0
+					 : wrong("%s goes with a sub-command, as in utilbpf serve",
+						 option_name(val));
+	for (int i = 0; i < MAX_SUB_OPTIONS && sub->options[i]; i++)
+		if (sub->options[i] == val)
+			return 0;
+	return wrong("%s does not go with %s", option_name(val), sub->name);
+}
+
+static const struct sub_command *sub_command(int argc, char **argv)
+{
+	for (const struct sub_command *s = sub_commands; argc > 1 && s->name; s++)
+		if (!strcmp(s->name, argv[1]))
+			return s;
+	return NULL;
+}
+
+/* What selection options want of each other. */
+static int check_selection(const struct opts *o)
+{
+	if ((o->sel.kinds & SELK_FOLLOW) && !(o->sel.kinds & SELK_WHO))
+		return wrong("--follow needs to know whose descendants: add -p, -t, -G, -c or -u");
+	if ((o->sel.kinds & SELK_CALL) && o->events && !(o->events & EV_SYSCALLS))
+		return wrong("--syscall needs system calls: add syscalls to -e");
+	return 0;
+}
+
+/* After the options of a sub-command. */
+static int check_sub(struct opts *o, const struct sub_command *sub, char **rest)
+{
+	if (*rest)
+		return wrong("%s takes options only, not %s", sub->name, Q(*rest));
+	if (o->action == ACTION_SERVE)
+		o->format = FORMAT_OPENMETRICS;
+	return check_selection(o);
+}
+
 int opts__parse(struct opts *o, int argc, char **argv)
 {
+	const struct sub_command *sub;
 	bool dashes = false;
 	int c, before, rc;
 
 	*o = (struct opts){.by = LEVEL_PROCESS,
 			   .top = DEFAULT_TOP,
 			   .engine = "auto",
+			   .listen = LISTEN_DEFAULT,
 			   .max_series = METRICS_DEFAULT_SERIES};
 	if (argc < 1) /* even the program's own name may be missing */
 		goto done;
+	sub = sub_command(argc, argv);
+	if (sub) {
+		o->action = sub->action;
+		argc--;
+		argv++;
+	}
 	optind = 0; /* the GNU way to begin afresh: this may be a second call */
 	opterr = 0;
 	for (;;) {
@@ -484,10 +566,20 @@ int opts__parse(struct opts *o, int argc, char **argv)
 			o->action = ACTION_HELP;
 			return 0;
 		}
-		rc = c == '?' || c == ':' ? bad_option(c, before < argc ? argv[before] : NULL)
-					  : set_option(o, c, optarg);
+		if (c == '?' || c == ':')
+			rc = bad_option(c, before < argc ? argv[before] : NULL);
+		else
+			rc = fits(sub, c);
+		if (!rc)
+			rc = set_option(o, c, optarg);
 		if (rc)
 			return rc;
+	}
+	if (sub) {
+		rc = check_sub(o, sub, argv + optind);
+		if (rc)
+			return rc;
+		goto done;
 	}
 	/* A -- that was the value of an option ends nothing: look where getopt stood. */
 	dashes = optind == before + 1 && !strcmp(argv[before], "--");
@@ -498,10 +590,9 @@ int opts__parse(struct opts *o, int argc, char **argv)
 		return rc;
 	if (o->count && !o->interval_ns)
 		return wrong("-n needs -i: say how long each report is, as in -i 5 -n 12");
-	if ((o->sel.kinds & SELK_FOLLOW) && !(o->sel.kinds & SELK_WHO))
-		return wrong("--follow needs to know whose descendants: add -p, -t, -G, -c or -u");
-	if ((o->sel.kinds & SELK_CALL) && o->events && !(o->events & EV_SYSCALLS))
-		return wrong("--syscall needs system calls: add syscalls to -e");
+	rc = check_selection(o);
+	if (rc)
+		return rc;
 done:
 	o->events = o->events ? o->events | EV_SCHED : EV_ALL;
 	return 0;
@@ -510,6 +601,7 @@ done:
 void opts__help(FILE *f)
 {
 	fputs("Usage: utilbpf [OPTIONS] [-- COMMAND [ARG...]]\n"
+	      "       utilbpf serve [OPTIONS]\n"
 	      "\n"
 	      "Tells where CPU time goes, to the nanosecond: user, system calls, interrupts,\n"
 	      "softirqs, hypervisor calls, and why tasks did not run. Without COMMAND it\n"
@@ -553,6 +645,11 @@ void opts__help(FILE *f)
 	      "                       calls (default 50000); processes have some with --top\n"
 	      "  -o, --output FILE    write reports to FILE, not to stdout (with COMMAND:\n"
 	      "                       stderr)\n"
+	      "Counters for Prometheus:\n"
+	      "  serve                answer HTTP requests for /metrics and /healthz, until a\n"
+	      "                       signal; with --top, processes have series too\n"
+	      "      --listen ADDR:PORT\n"
+	      "                       where (default 127.0.0.1:9435)\n"
 	      "Other:\n"
 	      "      --json-schema    print the JSON Schema of -f json\n"
 	      "  -v, --verbose        say more on stderr; twice for still more\n"

@@ -22,6 +22,7 @@ enum opts_action {
 	ACTION_HELP,
 	ACTION_VERSION,
 	ACTION_SCHEMA,
+	ACTION_SERVE,
 };
 
 struct opts {
@@ -43,6 +44,7 @@ struct opts {
 	uint64_t mem_limit; /* bytes for the tables in the kernel; 0: default */
 	unsigned int depth; /* --depth: of the groups that are told apart; 0: all */
 	struct selection sel;
+	const char *listen; /* serve: ADDR:PORT, checked */
 	int verbose;
 	char **command; /* NULL, or argv of the workload, NULL-terminated */
 };

@@ -394,11 +394,37 @@ static void test_empty_command(void **state)
 	check_message("''", parse_argv(&o, 2, bare), "'' is no option");
 }
 
+static void test_serve(void **state)
+{
+	struct opts o;
+
+	(void)state;
+	good(&o, "serve");
+	assert_int_equal(o.action, ACTION_SERVE);
+	assert_int_equal(o.format, FORMAT_OPENMETRICS);
+	assert_string_equal(o.listen, "127.0.0.1:9435");
+	assert_int_equal(o.events, EV_ALL);
+	good(&o, "serve --listen [::1]:0 -T 5 --max-series 1000 -e sched");
+	assert_string_equal(o.listen, "[::1]:0");
+	assert_int_equal(o.top, 5);
+	assert_int_equal(o.events, EV_SCHED);
+	good(&o, "serve -h");
+	assert_int_equal(o.action, ACTION_HELP);
+	bad("serve --listen x", "--listen takes ADDR:PORT, such as 127.0.0.1:9435");
+	bad("serve --listen \033:1", "--listen takes ADDR:PORT");
+	bad("serve -d 5", "-d/--duration does not go with serve");
+	bad("serve -f json", "-f/--format does not go with serve");
+	bad("serve now", "serve takes options only, not 'now'");
+	bad("serve -- true", "serve takes options only, not 'true'");
+	bad("serve --follow", "--follow needs");
+	bad("--listen 127.0.0.1:1", "--listen goes with a sub-command");
+}
+
 static void test_absent(void **state)
 {
 	static const char *const lines[] = {
-		"-r f", "--read -",	    "--record f",   "start",	     "report",
-		"stop", "serve --listen x", "--listen a:1", "--engine perf", "-d 1 stop",
+		"-r f",	  "--read -", "--record f",    "start",
+		"report", "stop",     "--engine perf", "-d 1 stop",
 	};
 
 	(void)state;
@@ -550,10 +576,11 @@ int main(void)
 		cmocka_unit_test(test_numbers),	      cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_events),	      cmocka_unit_test(test_report),
 		cmocka_unit_test(test_actions),	      cmocka_unit_test(test_command),
-		cmocka_unit_test(test_empty_command), cmocka_unit_test(test_absent),
-		cmocka_unit_test(test_select_ids),    cmocka_unit_test(test_select_many),
-		cmocka_unit_test(test_select_words),  cmocka_unit_test(test_bad_options),
-		cmocka_unit_test(test_escapes),	      cmocka_unit_test(test_help),
+		cmocka_unit_test(test_empty_command), cmocka_unit_test(test_serve),
+		cmocka_unit_test(test_absent),	      cmocka_unit_test(test_select_ids),
+		cmocka_unit_test(test_select_many),   cmocka_unit_test(test_select_words),
+		cmocka_unit_test(test_bad_options),   cmocka_unit_test(test_escapes),
+		cmocka_unit_test(test_help),
 	};
 
 	return cmocka_run_group_tests_name("opts", tests, NULL, NULL);

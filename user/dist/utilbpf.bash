@@ -15,7 +15,7 @@ _utilbpf_value() {
 	case $1 in
 	-e | --events) _utilbpf_list "sched syscalls irqs softirqs hcalls all" "$2" ;;
 	-o | --output) mapfile -t COMPREPLY < <(compgen -f -- "$2") ;;
-	-d | --duration | -i | --interval | -n | --count | -T | --top | --mem-limit | --max-series | \
+	-d | --duration | -i | --interval | -n | --count | -T | --top | --mem-limit | --max-series | --listen | \
 		--depth | -p | --pid | -t | --tid | -C | --cpu | -G | --cgroup | -c | --comm | --syscall)
 		COMPREPLY=()
 		;;
@@ -50,11 +50,15 @@ _utilbpf() {
 	[[ $cur == = ]] && cur="" && _utilbpf_value "$prev" "" && return
 	[[ $prev == = ]] && ((COMP_CWORD > 2)) && prev=${COMP_WORDS[COMP_CWORD - 2]}
 	_utilbpf_value "$prev" "$cur" && return
+	if ((COMP_CWORD == 1)) && [[ $cur != -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "serve" -- "$cur")
+		return
+	fi
 	mapfile -t COMPREPLY < <(compgen -W "-d --duration -i --interval -n --count -e --events
 		--engine --mem-limit
 		-p --pid -t --tid -C --cpu -G --cgroup -c --comm -u --uid -x --exclude-self
 		--no-kthreads --follow --syscall
-		-b --by --depth -s --sort -T --top -F --full -f --format --max-series -o --output
+		-b --by --depth -s --sort -T --top -F --full -f --format --max-series -o --output --listen
 		--json-schema -v --verbose -V --version -h --help --" -- "$cur")
 }
 
