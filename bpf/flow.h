@@ -245,31 +245,34 @@ acct_inline void flow_seat(struct acct_cpu *c, flow_who p, __u32 slot, struct ac
 	c->ran = who_ran(p, n, btf);
 }
 
-/*
- * t arrives on a CPU, but the chain has it running on another still: its switch out there was
- * missed. The time since is off-CPU time of t, and nobody's on that CPU: busy time of its surplus
- * task until the next event there tells.
- */
-acct_cold int flow_evict(struct acct_task *t, __u32 slot)
+/* Nobody knows who runs on c, CPU `cpu`, since then: it is busy time of the CPU's surplus task. */
+acct_inline void flow_nobody(struct acct_cpu *c, __u32 cpu, __u64 since)
 {
-	struct acct_cpu *c = t ? cpu_get(t->cpu) : (struct acct_cpu *)0;
-	struct acct_task *other;
-	__u32 o;
+	__u32 o = SLOT_OTHER(cpu, FLOW_NCPUS);
+	struct acct_task *other = task_at(o);
 
-	if (!c || c->slot != slot)
-		goto out;
-	o = SLOT_OTHER(t->cpu, FLOW_NCPUS);
-	other = task_at(o);
 	if (!other)
-		goto out;
-	other->st.since = t->st.since;
+		return;
+	other->st.since = since;
 	other->st.mode = AC_BUSY;
 	other->st.cls = AC_BUSY;
 	other->st.flags = AS_RAN;
 	c->task = 1; /* nobody's address: the next event there finds a mismatch */
 	c->gen = 1;
 	c->slot = o;
-out:
+}
+
+/*
+ * t arrives on a CPU, but the chain has it running on another still: its switch out there was
+ * missed. The time since is off-CPU time of t, and nobody's on that CPU, until the next event there
+ * tells.
+ */
+acct_cold int flow_evict(struct acct_task *t, __u32 slot)
+{
+	struct acct_cpu *c = t ? cpu_get(t->cpu) : (struct acct_cpu *)0;
+
+	if (c && c->slot == slot)
+		flow_nobody(c, t->cpu, t->st.since);
 	if (t)
 		t->st.cls = AC_WAIT;
 	return 0;
