@@ -521,6 +521,32 @@ acct_inline void flow_exit(flow_who p, struct acct_cpu *c, struct acct_now *n, c
 		acct_exit(t, c, n);
 }
 
+/* p has died, though no event has told: its account ends where its last event has left it. */
+acct_inline void flow_gone(flow_who p, struct acct_cpu *c, struct acct_now *n, const bool btf)
+{
+	struct acct_link *l = link_find(p, btf);
+	struct acct_task *t;
+
+	if (!link_usable(l))
+		return;
+	if (!l->slot) {
+		acct_pop_leave(c, n, l->st.cls);
+		link_drop(p, btf);
+		return;
+	}
+	t = task_at(l->slot);
+	if (!t)
+		return;
+	if (acct_on_cpu(&t->st))
+		flow_evict(t, l->slot);
+	flow_roll(t, c, n);
+	t->st.cls = AC_NONE;
+	t->st.flags &= ~(AS_CALL | AS_NOBEGIN);
+	t->id.end = t->st.since;
+	c->exited++;
+	link_drop(p, btf);
+}
+
 /* The task of slot gets another name: keeps the old one, and returns where the new one goes. */
 acct_inline char *flow_rename(__u32 slot, const struct acct_now *n)
 {

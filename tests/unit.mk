@@ -28,7 +28,7 @@ $(SD)/libuser.a: $(T_SRCS:user/%.c=$(SD)/%.o)
 	$(Q)rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-$(SD)/test_acct: $(EVENTS:tests/events/%.c=$(SD)/%.o)
+$(SD)/test_acct $(SD)/test_feed: $(EVENTS:tests/events/%.c=$(SD)/%.o)
 
 $(SD)/test_%: tests/unit/test_%.c $(SD)/libuser.a
 	$(say) LINK $@
@@ -48,7 +48,7 @@ $(TB)/script.skel.h: $(TB)/script.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name script_bpf >$@
 
 $(TB)/test_script: tests/bpf/test_script.c $(TB)/script.skel.h $(EVENTS:tests/events/%.c=$(TB)/%.o) \
-		$(B)/collect.o $(B)/report.o $(B)/report_util.o
+		$(B)/collect.o $(B)/feed.o $(B)/report.o $(B)/report_util.o
 	$(say) LINK $@
 	$(Q)$(CC) -O2 $(T_CFLAGS) -o $@ $(filter %.c %.o,$^) $(T_LIBS)
 

@@ -618,16 +618,39 @@ static bool slots_more(const struct tables *t, uint32_t s, uint32_t *gap)
 	return *gap <= t->ncpus;
 }
 
+static uint32_t *grow_u32(uint32_t *v, uint32_t from, uint32_t to)
+{
+	uint32_t *p = realloc(v, to * sizeof(*v));
+
+	if (p)
+		memset(p + from, 0, (to - from) * sizeof(*p));
+	return p;
+}
+
+/* One for each slot; a table in user memory grows. What was grown stays valid when the rest fails.
+ */
 static int slots_init(struct collect *c, const struct tables *t)
 {
-	if (c->nslots == t->ntasks)
+	uint32_t n = c->nslots;
+	struct who *by_slot;
+	uint32_t *v;
+
+	if (n >= t->ntasks)
 		return 0;
-	c->by_slot = calloc(t->ntasks, sizeof(*c->by_slot));
-	c->gen_of = calloc(t->ntasks, sizeof(*c->gen_of));
-	c->freed = calloc(t->ntasks, sizeof(*c->freed));
-	if (!c->by_slot || !c->gen_of || !c->freed)
+	n = t->ntasks > 2 * n ? t->ntasks : 2 * n;
+	by_slot = realloc(c->by_slot, n * sizeof(*by_slot));
+	if (!by_slot)
 		return -ENOMEM;
-	c->nslots = t->ntasks;
+	c->by_slot = by_slot;
+	v = grow_u32(c->gen_of, c->nslots, n);
+	if (!v)
+		return -ENOMEM;
+	c->gen_of = v;
+	v = grow_u32(c->freed, c->nslots, n);
+	if (!v)
+		return -ENOMEM;
+	c->freed = v;
+	c->nslots = n;
 	return 0;
 }
 
@@ -893,9 +916,12 @@ int collect__start(struct collect *c, const struct tables *t, uint64_t start)
 	uint32_t b = ACCT_WARMUP & 1;
 	struct acct_sums s;
 
+	free(c->others); /* a warm-up may come after all */
 	c->others = calloc(2 * t->ncpus, sizeof(*c->others));
 	if (!c->others)
 		return -ENOMEM;
+	memset(c->pop_saved, 0, sizeof(c->pop_saved));
+	memset(c->pop_n_saved, 0, sizeof(c->pop_n_saved));
 	for (uint32_t i = 0; i < t->ncpus; i++)
 		others_take(c, t, i, b, &s);
 	for (int k = 0; k < AC_OFF_NR; k++) {
@@ -1118,7 +1144,7 @@ int collect__window(struct collect *c, const struct tables *t, const struct wind
 	if (!c->err)
 		c->err = cpus_init(c, t);
 	for (uint32_t i = 0; i < t->ncpus && !c->err; i++)
-		if (t->online[i])
+		if (t->online[i] || (uint32_t)t->tasks[SLOT_IDLE(i, t->ncpus)].tag == w->epoch)
 			collect_idle(c, t, i, w);
 	for (uint32_t s = SLOT_FIRST(t->ncpus), gap = 0; !c->err && slots_more(t, s, &gap); s++) {
 		prefetch_task(t, s + PREFETCH);

@@ -87,12 +87,20 @@ struct feed *feed__new(uint32_t ncpus, const bool *online, enum report_level lev
 		       struct names *names, uint64_t start);
 void feed__free(struct feed *f);
 
-/* Before the first event. 0 or -ENOMEM. */
+/*
+ * For a source that begins before its first window: what comes until feed__start() teaches the
+ * tasks' states, and is in no report. feed__warmup() right after feed__new(), or never.
+ */
+void feed__warmup(struct feed *f);
+int feed__start(struct feed *f, uint64_t start); /* 0 or -ENOMEM */
+
+/* Before the first event, or in the warm-up. 0, -ENOMEM, -EINVAL (a CPU or tid that cannot be). */
 int feed__seed(struct feed *f, const struct feed_seed *s);
 
 /*
  * One event; its time is not before the last one's: an older one is counted in out_of_order, and
- * accounted at the time that has been reached. 0, -EINVAL (a CPU that cannot be), -ENOMEM.
+ * accounted at the time that has been reached. 0, -EINVAL (a CPU, tid or class that
+ * cannot be; the event is left out), -ENOMEM.
  */
 int feed__event(struct feed *f, const struct feed_event *ev);
 
@@ -119,5 +127,19 @@ uint64_t feed__time(const struct feed *f);
 uint64_t feed__count(const struct feed *f);
 /* Which of the report's columns the source can fill at all; without this call: all of them. */
 void feed__caps(struct feed *f, const struct feed_caps *caps);
+
+/* The process that will exec COMMAND: with `selected`, reports are about it and its descendants.
+ * Before the first event. */
+void feed__command(struct feed *f, uint32_t pid);
+
+/*
+ * Records that each table may still take from here on; what finds none goes to "(other)" and is
+ * counted. By default there is room for a million tasks, and memory is only taken for those that
+ * live at a time.
+ */
+struct feed_limits {
+	uint32_t tasks, calls, rows, icalls;
+};
+void feed__limit(struct feed *f, const struct feed_limits *limits);
 
 #endif /* FEED_H */

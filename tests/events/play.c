@@ -187,9 +187,11 @@ static int take(struct run *r)
 	int err;
 
 	r->win.end = r->published;
-	if (collect__window(r->collect, &r->t, &r->win, &rep))
-		return fail(r->p, "collect", "no memory");
-	fill_quality(r, &rep);
+	if (r->p->stage.st ? collect__window(r->collect, &r->t, &r->win, &rep)
+			   : r->p->stage.take(r->p->stage.ctx, &rep))
+		return fail(r->p, "collect", "no memory, or no report");
+	if (r->p->stage.st)
+		fill_quality(r, &rep);
 	snprintf(what, sizeof(what), "window [%" PRIu64 ", %" PRIu64 ")", (uint64_t)r->win.start,
 		 (uint64_t)r->win.end);
 	bad = check__laws(&rep);
@@ -215,13 +217,13 @@ static int step(struct run *r, const struct script_event *ev)
 
 	if (ev->op == OP_REPORT)
 		return take(r);
-	if (ev->op == OP_REAP)
+	if (ev->op == OP_REAP && r->p->stage.st)
 		return collect__reap(r->collect, &r->t, &r->win) ? fail(r->p, "reap", "no memory")
 								 : 0;
 	if (ev->op == OP_WINDOW)
 		begin(r, ev->time);
 	r->p->stage.apply(r->p->stage.ctx, ev);
-	if (first) {
+	if (first && r->p->stage.st) {
 		struct report warmup;
 
 		collect__start(r->collect, &r->t, ev->time);
@@ -238,6 +240,8 @@ static int run_open(struct run *r, struct play *p)
 	memset(&p->sum, 0, sizeof(p->sum));
 	p->why[0] = 0;
 	r->p = p;
+	if (!st)
+		return p->stage.reset(p->stage.ctx, p->script) ? fail(p, "reset", "no memory") : 0;
 	script__init(st, p->script->ncpus);
 	for (uint32_t i = 0; i < p->script->ncpus; i++)
 		r->online[i] = true;

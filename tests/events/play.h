@@ -13,10 +13,15 @@
 #include "../../user/report.h"
 #include "script.h"
 
-/* Where a script is applied. */
+/*
+ * Where a script is applied. One without tables of its own, st NULL, makes the reports itself:
+ * take gives the next window's, reset begins a new play.
+ */
 struct stage {
 	struct script_state *st;
 	void (*apply)(void *ctx, const struct script_event *ev);
+	int (*take)(void *ctx, struct report *r);
+	int (*reset)(void *ctx, const struct script *s);
 	void *ctx;
 };
 

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "../events/play.h"
+#include "../events/cut.h"
 
 static struct script_state tables;
 #define ST (&tables)
@@ -28,88 +28,7 @@ static void host_apply(void *ctx, const struct script_event *ev)
 	apply(ev);
 }
 
-static struct play *play_new(const struct script *s)
-{
-	struct play *p = calloc(1, sizeof(*p));
-
-	assert_non_null(p);
-	p->script = s;
-	p->stage.st = &tables;
-	p->stage.apply = host_apply;
-	return p;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* The moments at which something happens within the script's time, and those between two of them.
- */
-static size_t moments(const struct script *s, uint64_t **out)
-{
-	uint64_t *v = calloc(2 * s->nev + 2, sizeof(*v)), first = 0, last = 0;
-	size_t n = 0, m = 0;
-
-	assert_non_null(v);
-	for (size_t i = 0; i < s->nev; i++) {
-		if (s->ev[i].op == OP_WINDOW) {
-			first = first ? first : s->ev[i].time;
-			last = s->ev[i].time;
-		}
-	}
-	for (size_t i = 0; i < s->nev; i++)
-		if (s->ev[i].time > first && s->ev[i].time < last)
-			v[n++] = s->ev[i].time;
-	for (size_t i = 0; i < s->nev; i++)
-		if (s->ev[i].time > first + 1 && s->ev[i].time < last)
-			v[n++] = s->ev[i].time - 1;
-	qsort(v, n, sizeof(*v), by_value);
-	for (size_t i = 0; i < n; i++)
-		if (!m || v[i] != v[m - 1])
-			v[m++] = v[i];
-	*out = v;
-	return m;
-}
-
-static void cut_once(const struct play *whole, const uint64_t *cuts, size_t n, bool late)
-{
-	struct play *p = play_new(whole->script);
-	char why[256];
-
-	p->keep = true;
-	if (play__run_cut(p, cuts, n, late))
-		fail_msg("%s, cut %zu times from %" PRIu64 "%s: %s", p->script->name, n, cuts[0],
-			 late ? ", read late" : "", p->why);
-	if (!play__same(&whole->sum, &p->sum, why, sizeof(why)))
-		fail_msg("%s, cut %zu times from %" PRIu64 "%s: %s", p->script->name, n, cuts[0],
-			 late ? ", read late" : "", why);
-	free(p);
-}
-
-static void cut_everywhere(const struct script *s)
-{
-	struct play *whole = play_new(s);
-	uint64_t *cuts;
-	size_t n = moments(s, &cuts);
-
-	whole->keep = true;
-	if (play__run_cut(whole, NULL, 0, false))
-		fail_msg("%s: in one window: %s", s->name, whole->why);
-	for (int late = 0; late < 2; late++) {
-		for (size_t i = 0; i < n; i++)
-			cut_once(whole, cuts + i, 1, late);
-		for (size_t i = 0; i + 4 < n;
-		     i++) /* two, with windows between that some never see */
-			cut_once(whole, (uint64_t[]){cuts[i], cuts[i + 1], cuts[i + 4]}, 3, late);
-		if (n)
-			cut_once(whole, cuts, n, late);
-	}
-	free(cuts);
-	free(whole);
-}
+static const struct stage host = {.st = &tables, .apply = host_apply};
 
 static void test_script(void **state)
 {
@@ -121,13 +40,13 @@ static void test_script(void **state)
 	if (script__read(&s, path, err, sizeof(err)))
 		fail_msg("%s", err);
 	assert_true(s.nex > 0);
-	p = play_new(&s);
+	p = play_new(&s, &host);
 	p->expect = true;
 	if (play__run(p))
 		fail_msg("%s", p->why);
 	free(p);
 	if (!s.nocut)
-		cut_everywhere(&s);
+		cut_everywhere(&s, &host);
 	script__free(&s);
 }
 
