@@ -22,8 +22,14 @@ $(FD)/libuser.a: $(F_SRCS:user/%.c=$(FD)/%.o)
 	$(Q)rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
+$(FD)/%.o: tests/events/%.c | $(FD)
+	$(say) FUZZ $@
+	$(Q)$(CLANG) $(F_CFLAGS) -fsanitize=fuzzer-no-link -c -o $@ $<
+
+$(FD)/fuzz_feed: $(FD)/check.o $(FD)/script.o
+
 $(FD)/fuzz_%: tests/fuzz/fuzz_%.c $(FD)/libuser.a
 	$(say) LINK $@
-	$(Q)$(CLANG) $(F_CFLAGS) -fsanitize=fuzzer -o $@ $< $(FD)/libuser.a $(LIBS)
+	$(Q)$(CLANG) $(F_CFLAGS) -fsanitize=fuzzer -o $@ $(filter %.c %.o,$^) $(FD)/libuser.a $(LIBS)
 
 -include $(wildcard $(FD)/*.d)

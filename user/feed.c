@@ -188,8 +188,9 @@ static __attribute__((noinline)) void first_event(struct acct_cpu *c, const stru
 
 	if (!F->present[cpu]) {
 		F->present[cpu] = true;
-		F->whole[cpu] = F->own_online;
-		F->from[cpu] = F->own_online ? n->start : n->now;
+		F->whole[cpu] = F->own_online && !F->from[cpu];
+		if (!F->whole[cpu])
+			F->from[cpu] = n->now;
 	}
 	then.now = acct_before(F->from[cpu], n->start) ? n->start : F->from[cpu];
 	if (!u->tid || !link_usable(&u->link) ||
@@ -596,6 +597,7 @@ int feed__seed(struct feed *f, const struct feed_seed *s)
 	u->cgroup = s->cgroup;
 	u->kthread = s->kthread;
 	u->start = acct_before(n.now, s->start) ? n.now : s->start;
+	n.now = acct_before(u->start, n.start) ? n.start : u->start;
 	set_tgid(u, u->tgid);
 	memcpy(u->comm, s->comm, strnlen(s->comm, ACCT_COMM_LEN));
 	l = link_make(u, 1, true);
@@ -605,6 +607,7 @@ int feed__seed(struct feed *f, const struct feed_seed *s)
 	else /* until an event tells where it runs */
 		flow_unknown_state(&l->st, n.now, &n);
 	flow_seed_end(l, slot, s->cpu, &f->cpus[s->cpu], &n);
+	n.now = f->now;
 	if (s->cls == AC_BUSY && !f->cpus[s->cpu].task)
 		first_event(&f->cpus[s->cpu], &n, u);
 	return f->err;
@@ -672,7 +675,7 @@ void feed__cpu(struct feed *f, uint32_t cpu, bool online, uint64_t time)
 	now_at(f, &n, cpu, time);
 	if (!online && (f->present[cpu] || f->cpus[cpu].task))
 		cpu_gone(&f->cpus[cpu], &n);
-	if (online && !f->present[cpu])
+	if (online != f->present[cpu])
 		f->from[cpu] = n.now;
 	if (online != f->present[cpu] || !online)
 		f->whole[cpu] = false;

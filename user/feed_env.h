@@ -50,7 +50,7 @@ struct feed {
 	struct collect *collect;
 	/* by CPU */
 	struct acct_cpu *cpus;
-	uint64_t *from;	   /* online since then; 0: longer than the window */
+	uint64_t *from;	   /* when it came or went last; 0: never */
 	uint64_t *lost_at; /* time of the last hole there */
 	bool *present;	   /* online now */
 	bool *whole;	   /* online for all of the window */
@@ -64,22 +64,22 @@ static __thread struct feed *F;
 
 /* ---- records by number ---- */
 
-static inline struct acct_cpu *cpu_get(uint32_t cpu)
+static __always_inline struct acct_cpu *cpu_get(uint32_t cpu)
 {
 	return &F->cpus[cpu];
 }
 
-static inline struct acct_task *task_at(uint32_t slot)
+static __always_inline struct acct_task *task_at(uint32_t slot)
 {
 	return (struct acct_task *)F->tasks.mem + slot;
 }
 
-static inline struct acct_call *call_at(struct region *r, uint32_t i)
+static __always_inline struct acct_call *call_at(struct region *r, uint32_t i)
 {
 	return (struct acct_call *)r->mem + i;
 }
 
-static inline const struct acct_ctl *windows(void)
+static __always_inline const struct acct_ctl *windows(void)
 {
 	return &F->ctl;
 }
@@ -88,7 +88,7 @@ static inline const struct acct_ctl *windows(void)
  * The record of (slot, key) in r. *fresh: it was made just now. 0: r is full. A record stays with
  * its slot, so nothing is ever taken out of the index.
  */
-static inline uint32_t record(struct region *r, uint32_t slot, uint32_t key, bool *fresh)
+static __always_inline uint32_t record(struct region *r, uint32_t slot, uint32_t key, bool *fresh)
 {
 	uint32_t i = hash__get(&F->index, slot, key, r->n);
 
@@ -124,8 +124,8 @@ call_make(struct acct_cpu *c, struct acct_task *t, uint32_t key, __u64 *tag)
 	return call;
 }
 
-static inline struct acct_call *acct_env_call(struct acct_cpu *c, struct acct_task *t, __u32 key,
-					      __u64 *tag)
+static __always_inline struct acct_call *acct_env_call(struct acct_cpu *c, struct acct_task *t,
+						       __u32 key, __u64 *tag)
 {
 	uint32_t h = (key ^ (key >> 4)) & (ACCT_CACHE - 1);
 
@@ -134,8 +134,8 @@ static inline struct acct_call *acct_env_call(struct acct_cpu *c, struct acct_ta
 	return call_make(c, t, key, tag);
 }
 
-static inline struct acct_row *acct_env_row(struct acct_cpu *c, struct acct_task *t, __u32 slot,
-					    __u32 cpu, __u64 *tag)
+static __always_inline struct acct_row *acct_env_row(struct acct_cpu *c, struct acct_task *t,
+						     __u32 slot, __u32 cpu, __u64 *tag)
 {
 	struct acct_row *rows = F->rows.mem;
 	bool fresh;
@@ -155,8 +155,8 @@ static inline struct acct_row *acct_env_row(struct acct_cpu *c, struct acct_task
 	return &rows[i];
 }
 
-static inline struct acct_call *icall_get(struct acct_cpu *c, const struct acct_now *n, __u32 cls,
-					  __u32 key, __u64 *tag)
+static __always_inline struct acct_call *icall_get(struct acct_cpu *c, const struct acct_now *n,
+						   __u32 cls, __u32 key, __u64 *tag)
 {
 	struct acct_call *call;
 	bool fresh;
@@ -178,13 +178,13 @@ static inline struct acct_call *icall_get(struct acct_cpu *c, const struct acct_
 
 /* ---- links ---- */
 
-static inline struct acct_link *link_find(struct utask *u, const bool btf)
+static __always_inline struct acct_link *link_find(struct utask *u, const bool btf)
 {
 	(void)btf;
 	return &u->link;
 }
 
-static inline struct acct_link *link_make(struct utask *u, __u32 owner, const bool btf)
+static __always_inline struct acct_link *link_make(struct utask *u, __u32 owner, const bool btf)
 {
 	(void)btf;
 	u->dead = false;
@@ -193,7 +193,7 @@ static inline struct acct_link *link_make(struct utask *u, __u32 owner, const bo
 	return &u->link;
 }
 
-static inline void link_drop(struct utask *u, const bool btf)
+static __always_inline void link_drop(struct utask *u, const bool btf)
 {
 	(void)btf;
 	memset(&u->link, 0, sizeof(u->link));
@@ -202,51 +202,51 @@ static inline void link_drop(struct utask *u, const bool btf)
 
 /* ---- what is known of a task ---- */
 
-static inline __u64 who_address(struct utask *u)
+static __always_inline __u64 who_address(struct utask *u)
 {
 	return (uintptr_t)u;
 }
 
-static inline struct utask *who_at(__u64 address)
+static __always_inline struct utask *who_at(__u64 address)
 {
 	return (struct utask *)(uintptr_t)address;
 }
 
-static inline bool who_is_idle(struct utask *u, const bool btf)
+static __always_inline bool who_is_idle(struct utask *u, const bool btf)
 {
 	(void)btf;
 	return !u->tid;
 }
 
-static inline bool who_is_kernel(struct utask *u, const bool btf)
+static __always_inline bool who_is_kernel(struct utask *u, const bool btf)
 {
 	(void)btf;
 	return u->kthread;
 }
 
-static inline __u64 who_born(struct utask *u, const bool btf)
+static __always_inline __u64 who_born(struct utask *u, const bool btf)
 {
 	(void)btf;
 	return u->start;
 }
 
 /* Nobody tells, in a recording, how long the scheduler says it has run. */
-static inline __u64 who_ran(struct utask *u, const struct acct_now *n, const bool btf)
+static __always_inline __u64 who_ran(struct utask *u, const struct acct_now *n, const bool btf)
 {
 	(void)u, (void)n, (void)btf;
 	return 0;
 }
 
 /* Its exit was seen: so what was missed is its last switch. */
-static inline __u64 who_left(const struct acct_cpu *c, const struct acct_task *old,
-			     const struct acct_now *n, __u8 *cls)
+static __always_inline __u64 who_left(const struct acct_cpu *c, const struct acct_task *old,
+				      const struct acct_now *n, __u8 *cls)
 {
 	(void)c;
 	*cls = old->st.flags & AS_EXITING ? AC_NONE : AC_WAIT;
 	return n->now;
 }
 
-static inline void who_ident(struct acct_ident *id, struct utask *u, const bool btf)
+static __always_inline void who_ident(struct acct_ident *id, struct utask *u, const bool btf)
 {
 	(void)btf;
 	id->tid = u->tid;
@@ -262,13 +262,13 @@ static inline void who_ident(struct acct_ident *id, struct utask *u, const bool 
 
 /* ---- tids ---- */
 
-static inline uint32_t *tid_entry(uint32_t tid)
+static __always_inline uint32_t *tid_entry(uint32_t tid)
 {
 	return (uint32_t *)F->tids.mem + tid;
 }
 
 /* The task of that tid, 0 being every CPU's idle task; NULL: it was never heard of. */
-static inline struct utask *tid_find(uint32_t tid)
+static __always_inline struct utask *tid_find(uint32_t tid)
 {
 	struct utask *all = F->utasks.mem;
 	uint32_t i;
@@ -304,7 +304,7 @@ static __attribute__((noinline)) struct utask *tid_make(uint32_t tid)
 	return u;
 }
 
-static inline struct utask *tid_get(uint32_t tid)
+static __always_inline struct utask *tid_get(uint32_t tid)
 {
 	struct utask *u = tid_find(tid);
 
@@ -312,7 +312,7 @@ static inline struct utask *tid_get(uint32_t tid)
 }
 
 /* Its account has ended, and no CPU runs it: the tid and the record are free again. */
-static inline void tid_free(struct utask *u)
+static __always_inline void tid_free(struct utask *u)
 {
 	*tid_entry(u->tid) = 0;
 	u->next = F->free_utask;
@@ -322,7 +322,7 @@ static inline void tid_free(struct utask *u)
 }
 
 /* u, a thread, goes on under its leader's tid. */
-static inline void tid_move(struct utask *u, uint32_t tid)
+static __always_inline void tid_move(struct utask *u, uint32_t tid)
 {
 	*tid_entry(u->tid) = 0;
 	u->tid = tid;

@@ -282,9 +282,9 @@ static const char *law_cpu(const struct report *r, const struct rep_cpu *c)
 	static const int own[] = {AC_USER, AC_SYS, AC_BUSY};
 	uint64_t sum = report__oncpu(c->ns) + c->ns[AC_IDLE], tasks[AC_NR] = {0};
 
-	if (sum != r->end_ns - r->start_ns)
+	if (sum != c->online_ns || sum > r->end_ns - r->start_ns)
 		return say("law 2: cpu%u sums to %" PRIu64 " of %" PRIu64, c->cpu, sum,
-			   r->end_ns - r->start_ns);
+			   c->online_ns);
 	for (size_t i = 0; i < r->nr_tasks; i++)
 		for (size_t k = 0; k < r->tasks[i].nr_cpus; k++)
 			for (int a = 0; r->tasks[i].cpus[k].cpu == c->cpu && a < AC_NR; a++)
