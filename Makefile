@@ -72,7 +72,7 @@ $(B):
 # ---- what is needed to build, run and test: Debian and Ubuntu ----
 
 DEPS_BUILD := gcc make pkg-config clang llvm libbpf-dev libelf-dev zlib1g-dev libjansson-dev libseccomp-dev \
-	libtraceevent-dev libzstd-dev
+	libtraceevent-dev libzstd-dev libcap-ng-dev libmicrohttpd-dev
 DEPS_TEST  := libcmocka-dev clang-format shellcheck strace python3 git groff-base \
 	libclang-rt-dev
 STAMP := $(B)/deps
