@@ -438,18 +438,29 @@ int seed_tasks(struct bpf_iter__task *ctx)
  * Run on a CPU by the loader: whoever runs there without the chain of switches knowing is put
  * there. It comes as an interrupt, so never in the middle of a switch.
  */
-SEC("?raw_tp")
-int seed_cpu(__u64 *ctx)
+static __always_inline int on_seed_cpu(const bool btf)
 {
-	struct task_struct *p = bpf_get_current_task_btf();
+	struct task_struct *p = current_task(btf);
 	struct acct_now n;
 	struct acct_cpu *c;
 
 	if (!event(&n, &c))
 		return 0;
 	if (c->task != (__u64)p)
-		flow_resync(p, c, &n, true);
-	else if (p->pid)
-		flow_absent(p, c, &n, true);
+		flow_resync(p, c, &n, btf);
+	else if (GET(btf, p, pid))
+		flow_absent(p, c, &n, btf);
 	return 0;
+}
+
+SEC("?raw_tp")
+int btf_seed_cpu(void *ctx)
+{
+	return on_seed_cpu(true);
+}
+
+SEC("?raw_tp")
+int raw_seed_cpu(void *ctx)
+{
+	return on_seed_cpu(false);
 }

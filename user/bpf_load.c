@@ -37,7 +37,27 @@ static const struct feature features[] = {
 	{"softirq_exit", EV_SOFTIRQS, false},	 {"hcall_entry", EV_HCALLS, true},
 	{"hcall_exit", EV_HCALLS, true},
 };
+#define MACHINE_PPC 3 /* ARCH_PPC of compat.bpf.h */
 #define NR_FEATURES (sizeof(features) / sizeof(features[0]))
+
+/*
+ * For tests: UTILBPF_WITHOUT=tp_btf,task_storage,global_functions does without what this kernel
+ * has, as on one that lacks it.
+ */
+static bool without(const char *what)
+{
+	const char *s = getenv("UTILBPF_WITHOUT");
+	size_t n = strlen(what);
+
+	for (; s && *s; s += *s == ',') {
+		size_t len = strcspn(s, ",");
+
+		if (len == n && !strncmp(s, what, n))
+			return true;
+		s += len;
+	}
+	return false;
+}
 
 /* The kernel's BTF, read once: it is megabytes. NULL: it has none. */
 static const struct btf *kernel_btf(void)
@@ -52,10 +72,30 @@ static const struct btf *kernel_btf(void)
 	return btf;
 }
 
+/* True when the kernel's own list of helper functions, an enum, has this one. */
+static bool have_helper(const struct btf *btf, const char *name)
+{
+	int id = btf ? btf__find_by_name_kind(btf, "bpf_func_id", BTF_KIND_ENUM) : -1;
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, id) : NULL;
+
+	for (int i = 0; t && i < btf_vlen(t); i++)
+		if (!strcmp(btf__name_by_offset(btf, btf_enum(t)[i].name_off), name))
+			return true;
+	return false;
+}
+
+/* tp_btf programs ask for the current task with its type: since 5.11, 3ca1032ab7ab ("bpf: Add
+ * bpf_get_current_task_btf() helper"). Where that is missing all are raw_tp. */
 static bool have_tp_btf(const char *tp)
 {
+	static int current = -1;
 	char name[64];
 
+	if (current < 0)
+		current = !without("tp_btf") &&
+			  have_helper(kernel_btf(), "BPF_FUNC_get_current_task_btf");
+	if (!current)
+		return false;
 	snprintf(name, sizeof(name), "btf_trace_%s", tp);
 	return kernel_btf() && btf__find_by_name_kind(kernel_btf(), name, BTF_KIND_TYPEDEF) > 0;
 }
@@ -68,26 +108,36 @@ static struct bpf_program *program(struct bpf_load *l, const char *flavour, cons
 	return bpf_object__find_program_by_name(l->skel->obj, name);
 }
 
-/* hcall tracepoints exist on powerpc only; raw_tp has no list to look into but this architecture's.
+/*
+ * hcall tracepoints exist on powerpc only; raw_tp has no list to look into but this architecture's.
+ * task_rename reads a string by address, which lockdown=confidentiality refuses: without it tasks
+ * keep the name that they had when they were first seen, or exec'ed.
  */
-static bool wanted(const struct feature *f, uint32_t events, bool ppc)
+static bool wanted(const struct bpf_load *l, const struct feature *f)
 {
-	if (!(f->events & (events | EV_SCHED)))
+	if (!(f->events & (l->o->events | EV_SCHED)))
 		return false;
-	return f->events != EV_HCALLS || ppc;
+	if (!strcmp(f->tp, "task_rename") && !l->skel->rodata->have_probe_read)
+		return false;
+	return f->events != EV_HCALLS || l->skel->rodata->machine == MACHINE_PPC;
 }
 
-static void select_programs(struct bpf_load *l, uint32_t events, bool ppc)
+static struct bpf_program *seed_cpu(struct bpf_load *l)
+{
+	return program(l, have_tp_btf("sched_switch") ? "btf" : "raw", "seed_cpu");
+}
+
+static void select_programs(struct bpf_load *l)
 {
 	for (size_t i = 0; i < NR_FEATURES; i++) {
-		if (!wanted(&features[i], events, ppc))
+		if (!wanted(l, &features[i]))
 			continue;
 		bpf_program__set_autoload(
 			program(l, have_tp_btf(features[i].tp) ? "btf" : "raw", features[i].tp),
 			true);
 	}
 	bpf_program__set_autoload(l->skel->progs.seed_tasks, true);
-	bpf_program__set_autoload(l->skel->progs.seed_cpu, true);
+	bpf_program__set_autoload(seed_cpu(l), true);
 }
 
 /* True when the type `name` in the kernel's BTF is a pointer to a function of at least n arguments.
@@ -110,10 +160,37 @@ static uint32_t machine(const struct utsname *u)
 		return 1;
 	if (!strcmp(u->machine, "aarch64"))
 		return 2;
-	return strncmp(u->machine, "ppc", 3) ? 0 : 3;
+	return strncmp(u->machine, "ppc", 3) ? 0 : MACHINE_PPC;
 }
 
-static bool configure(struct bpf_load *l)
+/* Only where every program that looks for a task's link can do so: raw_tp ones cannot. */
+static bool storage_usable(uint32_t events)
+{
+	for (size_t i = 0; i < NR_FEATURES; i++)
+		if (features[i].events & (EV_SCHED | (events & EV_SYSCALLS)) &&
+		    !have_tp_btf(features[i].tp))
+			return false;
+	return !without("task_storage") &&
+	       libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) > 0;
+}
+
+/*
+ * Makes the verifier walk the cold paths with each caller: before 5.12, e5069b9c23b3 ("bpf: Support
+ * pointers in global func args"), it takes no pointers into functions that stand by themselves.
+ */
+static void functions_static(const struct bpf_object *obj)
+{
+	const struct btf *btf = bpf_object__btf(obj);
+
+	for (__u32 i = 1; btf && i < btf__type_cnt(btf); i++) {
+		struct btf_type *t = (struct btf_type *)btf__type_by_id(btf, i);
+
+		if (btf_is_func(t))
+			t->info = BTF_KIND_FUNC << 24 | BTF_FUNC_STATIC;
+	}
+}
+
+static void configure(struct bpf_load *l)
 {
 	struct utsname u;
 
@@ -124,14 +201,10 @@ static bool configure(struct bpf_load *l)
 	/* void *data comes first: five with prev_state */
 	l->skel->rodata->have_prev_state =
 		btf_function_args(kernel_btf(), "btf_trace_sched_switch", 5);
-	l->skel->rodata->have_storage =
-		libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) > 0 &&
-		libbpf_probe_bpf_helper(BPF_PROG_TYPE_TRACING, BPF_FUNC_task_storage_get, NULL) !=
-			0;
+	l->skel->rodata->have_storage = storage_usable(l->o->events);
 	l->skel->rodata->have_probe_read =
 		libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_probe_read_kernel,
 					NULL) != 0;
-	return l->skel->rodata->machine == 3;
 }
 
 /* ---- sizes ---- */
@@ -232,7 +305,7 @@ static void show_tables(struct bpf_load *l)
 	show_table(&r->icalls, k->maps.icalls);
 	r->ctl = &k->bss->ctl;
 	r->hctl = bpf_map__fd(k->maps.hctl);
-	r->seed_cpu = bpf_program__fd(k->progs.seed_cpu);
+	r->seed_cpu = bpf_program__fd(seed_cpu(l));
 	r->watch_calls = l->o->events & EV_SYSCALLS;
 }
 
@@ -262,6 +335,15 @@ static int prepare_tables(struct bpf_load *l)
 
 	show_tables(l);
 	err = bpf_reader__map(r);
+	if (err)
+		return err;
+	/*
+	 * Reading them all brings their pages into powerpc's hash page table now; in a hypervisor
+	 * call's program the first touch would be a hypervisor call itself, and a kernel warning.
+	 */
+	err = bpf_table__refresh(&r->cpus);
+	if (!err)
+		err = bpf_table__refresh(&r->icalls);
 	if (err)
 		return err;
 	acct_fixed_slots(r->tasks.mem, r->ncpus);
@@ -303,7 +385,7 @@ const char *bpf_load__advice(int err)
 	}
 }
 
-static int attach(struct bpf_load *l, uint32_t events, bool ppc)
+static int attach(struct bpf_load *l)
 {
 	l->links = calloc(NR_FEATURES, sizeof(*l->links));
 	if (!l->links)
@@ -313,7 +395,7 @@ static int attach(struct bpf_load *l, uint32_t events, bool ppc)
 		bool btf = have_tp_btf(f->tp);
 		struct bpf_link *link;
 
-		if (!wanted(f, events, ppc))
+		if (!wanted(l, f))
 			continue;
 		link = bpf_program__attach(program(l, btf ? "btf" : "raw", f->tp));
 		if (!link && !f->optional)
@@ -370,32 +452,54 @@ static int list_objects(struct bpf_load *l)
 	return 0;
 }
 
-int bpf_load__open(struct bpf_load *l)
+/* alone: cold paths are verified by themselves. Returns what loading returns. */
+static int load(struct bpf_load *l, bool alone)
 {
 	struct sizes s;
-	bool ppc;
 	int err;
 
-	libbpf_set_print(l->o->verbose > 1 ? print_all : print_none);
 	l->skel = utilbpf_bpf__open();
 	if (!l->skel)
 		return bpf_load__fail(l, -errno, "cannot open the BPF object: %s; %s",
 				      strerror(errno), bpf_load__advice(-errno));
-	ppc = configure(l);
-	select_programs(l, l->o->events, ppc);
+	configure(l);
+	select_programs(l);
 	sizes_choose(l, l->o->mem_limit, &s);
-	size_maps(l, &s, ppc && (l->o->events & EV_HCALLS));
+	size_maps(l, &s, l->skel->rodata->machine == MACHINE_PPC && (l->o->events & EV_HCALLS));
+	if (!alone)
+		functions_static(l->skel->obj);
 	err = utilbpf_bpf__load(l->skel);
+	if (err == -ESRCH && !kernel_btf())
+		return bpf_load__fail(l, err,
+				      "cannot load the BPF programs: this kernel has no BTF in "
+				      "/sys/kernel/btf/vmlinux; use one that is built with "
+				      "CONFIG_DEBUG_INFO_BTF");
 	if (err)
 		return bpf_load__fail(l, err, "cannot load the BPF programs: %s; %s",
 				      strerror(-err), bpf_load__advice(err));
+	return 0;
+}
+
+int bpf_load__open(struct bpf_load *l)
+{
+	bool alone = !without("global_functions");
+	int err;
+
+	libbpf_set_print(l->o->verbose > 1 ? print_all : print_none);
+	err = load(l, alone);
+	if (err == -EINVAL && alone) {
+		utilbpf_bpf__destroy(l->skel);
+		err = load(l, false);
+	}
+	if (err)
+		return err;
 	err = prepare_tables(l);
 	if (!err)
 		err = list_objects(l);
 	if (err)
 		return bpf_load__fail(l, err, "cannot set up the tables: %s; %s", strerror(-err),
 				      bpf_load__advice(err));
-	return attach(l, l->o->events, ppc);
+	return attach(l);
 }
 
 void bpf_load__close(struct bpf_load *l)

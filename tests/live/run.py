@@ -70,7 +70,11 @@ def prog(name, *args):
 Run = collections.namedtuple("Run", "status out err")
 
 
-def run(args, timeout=120, tool=TOOL, **kw):
+# How many times slower than usual the machine may be: an emulated one.
+SLOW = float(os.environ.get("LIVE_SLOW", 1))
+
+
+def run(args, timeout=120 * SLOW, tool=TOOL, **kw):
     p = subprocess.run([tool] + [str(a) for a in args], stdin=subprocess.DEVNULL,
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout, **kw)
     return Run(p.returncode, p.stdout, p.stderr)
@@ -398,6 +402,10 @@ def no_call_lost_at_a_boundary():
 
 # ---- 2: truth ----
 
+# What the C library calls instead, on architectures that lack the usual one.
+ALIAS = {"_llseek": "lseek", "ppoll": "pause", "clone": "vfork"}
+
+
 @test
 def counts_of_calls():
     needs_bpf()
@@ -405,7 +413,8 @@ def counts_of_calls():
     rep, _ = command(prog("calls", n))
     nothing_lost(rep)
     laws(rep, selected=True)
-    sums = {k[3]: v for k, v in call_sums(rep["tasks"]).items() if k[0] == "syscall"}
+    sums = {ALIAS.get(k[3], k[3]): v for k, v in call_sums(rep["tasks"]).items()
+            if k[0] == "syscall"}
     rounds = 8 * n # 1 process, 3 children, 4 threads
     for name, count, errors in [("getppid", 2 * rounds, 0), ("gettid", rounds, 0),
                                 ("write", rounds, 0), ("sched_yield", rounds, 0),
@@ -917,8 +926,9 @@ def silent_tasks_are_there():
         t = task(rep, tid)
         what = "task in " + name
         equal((t["pid"], t["state"], t[state + "_ns"]), (pid, state, win), what)
-        c = call(t, syscall)
-        equal((c["open"], c["pending_ns"], c["count"]), (1, win, 0), "the open call of the " + what)
+        equal([(c["open"], c["pending_ns"], c["count"]) for c in t["calls"]
+               if syscall in (c["name"], ALIAS.get(c["name"]))], [(1, win, 0)],
+              "the open call of the " + what)
         equal(len(t["calls"]), 1, "calls of the " + what)
         need(t["start_ns"] < rep["window"]["start_ns"], "%s began in the window", what)
         equal((t["end_ns"], t["kthread"]), (None, False), what)
