@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Inside a guest: guest.py NAME... runs the named tests of tests/live/run.py and of this file.
+
+What is here takes a machine of its own: CPUs that go and come, hypervisor calls, a kernel that is
+locked down, small pid spaces.
+"""
+import collections
+import os
+import re
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "live"))
+import run as live # pylint: disable=wrong-import-position
+from run import equal, need, test # pylint: disable=wrong-import-position
+
+TRACING = "/sys/kernel/tracing"
+
+
+def put(path, text):
+    with open(path, "w", encoding="ascii") as f:
+        f.write(text)
+
+
+def get(path):
+    with open(path, encoding="ascii") as f:
+        return f.read().strip()
+
+
+# ---- hypervisor calls ----
+
+class Hcalls:
+    """What tracefs counts meanwhile: {(pid, opcode): n}."""
+    event = TRACING + "/events/powerpc/hcall_entry/"
+    spec = "hist:keys=common_pid,opcode:size=65536"
+
+    def __enter__(self):
+        if not os.path.exists(self.event + "trigger"):
+            raise live.Skip("this kernel has no powerpc:hcall_entry, or no triggers")
+        put(self.event + "trigger", self.spec)
+        self.n = {}
+        return self
+
+    def __exit__(self, *exc):
+        hist = get(self.event + "hist")
+        put(self.event + "trigger", "!" + self.spec)
+        for line in hist.splitlines():
+            m = re.match(r"\{ common_pid:\s*(\d+), opcode:\s*(\d+) \} hitcount:\s*(\d+)", line)
+            if m:
+                self.n[int(m[1]), int(m[2])] = int(m[3])
+        dropped = re.search(r"Dropped: (\d+)", hist)
+        need(not dropped or dropped[1] == "0", "tracefs dropped %s", dropped and dropped[1])
+
+
+def hcalls_of_a_command():
+    """A command's report, and by (tid, opcode) what it and tracefs have counted."""
+    with Hcalls() as traced:
+        rep, _ = live.command(live.prog("swarm", 100, 50, 30, 0))
+    have = collections.Counter()
+    for t in rep["tasks"]:
+        for c in t["calls"]:
+            if c["class"] == "hcall":
+                have[t["tid"], c["id"]] += c["count"]
+    live.laws(rep, selected=True)
+    live.nothing_lost(rep)
+    # The command's own process has made some before the window.
+    tids = {t["tid"] for t in rep["tasks"] if not t["exec"]}
+    have = collections.Counter({k: v for k, v in have.items() if k[0] in tids})
+    want = {k: v for k, v in traced.n.items() if k[0] in tids}
+    return rep, have, want
+
+
+@test
+def hypervisor_calls_agree():
+    live.needs_bpf()
+    rep, have, want = hcalls_of_a_command()
+    # Of each task the first and the last instants are another's to one of the two.
+    for key in sorted(set(have) | set(want)):
+        need(abs(have[key] - want.get(key, 0)) <= 3, "task %d, hcall %d: %d, tracefs says %d",
+             *key, have[key], want.get(key, 0))
+    a, b = sum(have.values()), sum(want.values())
+    need(abs(a - b) <= max(b * 0.02, 5), "%d hypervisor calls, tracefs says %d", a, b)
+    print("  hypervisor calls of the command: %d, tracefs %d; the system's: %s" % (
+        a, b, ", ".join("%s %d" % (c["name"], c["count"]) for c in rep["system"]["calls"]
+                        if c["class"] == "hcall")))
+
+
+@test
+def hypervisor_calls_take_time():
+    live.needs_bpf()
+    rep, have, _ = hcalls_of_a_command()
+    need(sum(have.values()) > 100, "only %d hypervisor calls", sum(have.values()))
+    s = rep["system"]
+    need(s["hv_ns"] > 0, "no hv time")
+    calls = [c for c in s["calls"] if c["class"] == "hcall"]
+    need(all(re.fullmatch(r"H_\w+", c["name"]) for c in calls), "calls without a name: %s",
+         [c["name"] for c in calls])
+    need(sum(c["elapsed_ns"] for c in calls) >= s["hv_ns"] * 0.99, "hv is more than its calls")
+
+
+# ---- CPUs that go and come ----
+
+def cpu_online(cpu, on):
+    put("/sys/devices/system/cpu/cpu%d/online" % cpu, "01"[on])
+
+
+def later(seconds, fn, *args):
+    t = threading.Timer(seconds, fn, args)
+    t.start()
+    return t
+
+
+@test
+def cpu_leaves_and_comes_back():
+    live.needs_bpf()
+    cpu = os.cpu_count() - 1
+    if not os.path.exists("/sys/devices/system/cpu/cpu%d/online" % cpu):
+        raise live.Skip("no CPU can be taken offline here")
+    told = {}
+
+    def switch(on):
+        a = time.monotonic_ns()
+        cpu_online(cpu, on)
+        told[on] = (a, time.monotonic_ns())
+
+    with live.Mix():
+        timers = [later(1.5, switch, False), later(4, switch, True)]
+        reps = live.reports(["-i", "1", "-n", "6"])
+        for t in timers:
+            t.join()
+    equal(sorted(told), [False, True], "CPU %d was switched" % cpu)
+    begin, end = told[False][0], told[True][1]
+    for i, rep in enumerate(reps):
+        try:
+            laws_with_hotplug(rep, cpu)
+        except live.Fail as e:
+            raise live.Fail("window %d: %s" % (i, e)) from None
+        win = rep["window"]
+        row = [c for c in rep["cpus"] if c["cpu"] == cpu]
+        away = max(0, min(end, win["end_ns"]) - max(begin, win["start_ns"]))
+        have = sum(live.oncpu(c) + c["idle_ns"] for c in row)
+        # It takes a while to go and to come, and the loader looks every 25 ms or so.
+        slack = sum(b - a for a, b in told.values()) + 200000000
+        need(have <= win["elapsed_ns"], "window %d: %d ns on CPU %d", i, have, cpu)
+        need(abs(win["elapsed_ns"] - away - have) <= slack,
+             "window %d: CPU %d told for %d of %d ns, it was away for %d", i, cpu, have,
+             win["elapsed_ns"], away)
+    need(any(not [c for c in r["cpus"] if c["cpu"] == cpu] for r in reps), "the CPU never left")
+
+
+def laws_with_hotplug(rep, cpu):
+    """The laws, but of the CPU that goes: its row covers its online part."""
+    win = rep["window"]
+    for c in rep["cpus"]:
+        if c["cpu"] != cpu:
+            equal(live.oncpu(c) + c["idle_ns"], win["elapsed_ns"], "window of CPU %d" % c["cpu"])
+    live.law_system(rep)
+    for t in rep["tasks"]:
+        live.law_task(t, win)
+    live.law_tasks_of_cpus(rep)
+    live.law_levels(rep)
+    equal(rep["quality"]["residual_ns"], 0, "residual_ns")
+
+
+@test
+def cpu_offline_from_the_start():
+    live.needs_bpf()
+    cpu = os.cpu_count() - 1
+    cpu_online(cpu, False)
+    try:
+        with live.Mix():
+            rep, = live.reports(["-d", "1"])
+        equal([c["cpu"] for c in rep["cpus"]], list(range(cpu)), "CPUs")
+        live.laws(rep)
+        equal(rep["host"]["cpus_online"], cpu, "cpus_online")
+    finally:
+        cpu_online(cpu, True)
+    rep, = live.reports(["-d", "0.5"])
+    equal(len(rep["cpus"]), cpu + 1, "CPUs")
+    live.laws(rep)
+
+
+@test
+def many_cpus():
+    live.needs_bpf()
+    n = os.cpu_count()
+    need(n >= 64, "only %d CPUs", n)
+    rep, = live.reports(["-d", "1"])
+    equal([c["cpu"] for c in rep["cpus"]], list(range(n)), "CPUs")
+    live.laws(rep)
+    mib = rep["cost"]["map_bytes"] / 2 ** 20
+    total = int(re.search(r"MemTotal:\s*(\d+)", get("/proc/meminfo"))[1]) / 1024
+    need(mib < total / 8, "%.0f MiB of maps of %.0f MiB", mib, total)
+    print("  %d CPUs: %.1f MiB of maps, %.1f MiB resident, %d ns residual" % (
+        n, mib, rep["cost"]["loader_rss_bytes"] / 2 ** 20, rep["quality"]["residual_ns"]))
+
+
+@test
+def descriptors_with_many_cpus():
+    live.needs_bpf()
+    with live.Background([live.TOOL, "-d", "3", "-o", "/dev/null"]) as b:
+        time.sleep(2)
+        n = len(os.listdir("/proc/%d/fd" % b.p.pid))
+    need(10 < n < 64, "%d descriptors", n)
+    print("  %d descriptors, on %d CPUs" % (n, os.cpu_count()))
+
+
+# ---- what is refused ----
+
+@test
+def refused_with_a_reason():
+    """Where BPF cannot be had: one line, exit status 1."""
+    r = live.run(["-d", "0.1", "--engine", "bpf"])
+    text = r.err.decode(errors="replace").strip()
+    equal((r.status, r.out, len(text.splitlines())), (1, b"", 1), "status, stdout, lines: " + text)
+    need(re.search(r"BTF|lockdown|bpf\(2\)|CAP_BPF", text), "no reason in: %s", text)
+    print("  " + text)
+
+
+if __name__ == "__main__":
+    sys.exit(live.main(sys.argv[1:]))

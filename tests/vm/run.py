@@ -1,0 +1,388 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""make check-vm: the live tests under other kernels, in guests of an emulator.
+
+run.py [-l] [GUEST[/ENGINE]...]: -l lists the guests; with ENGINE only those steps.
+Each guest boots a kernel with an initial file system that holds the tool, the tests and a Python;
+its verdict is the exit status that it prints before it goes off. What it printed is kept in
+.build/vm/NAME.log. Where a kernel or the emulator cannot be had, the guest is skipped, and says why.
+"""
+import collections
+import fcntl
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import zlib
+
+import fetch
+import image
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.join(TOP, ".build", "vm")
+HERE = os.path.join(TOP, "tests", "vm")
+
+Arch = collections.namedtuple("Arch", "qemu machine console cc")
+ARCHES = {
+    "amd64": Arch("qemu-system-x86_64", ["-M", "q35", "-cpu", "max"], "ttyS0", "gcc"),
+    "arm64": Arch("qemu-system-aarch64", ["-M", "virt", "-cpu", "cortex-a57"], "ttyAMA0",
+                  "aarch64-linux-gnu-gcc"),
+    "ppc64el": Arch("qemu-system-ppc64", ["-M", "pseries,x-vof=on", "-cpu", "POWER9"], "hvc0",
+                    "powerpc64le-linux-gnu-gcc"),
+}
+
+# A step: what runs in the guest, as which engine, with which environment.
+Step = collections.namedtuple("Step", "engine tests env", defaults=("",))
+Guest = collections.namedtuple("Guest", "name arch kernel steps about append machine smp mem limit",
+                               defaults=("", "", (), 2, "1G", 600))
+
+LAWS = ["laws_of_one_window", "laws_of_a_command", "laws_of_intervals"]
+FEW = ["laws_of_one_window", "counts_of_calls", "silent_tasks_are_there",
+       "generations_of_a_thread"]
+FULL = LAWS + ["no_call_lost_at_a_boundary", "counts_of_calls", "silent_tasks_are_there",
+               "generations_of_images", "generations_of_a_thread", "kernel_threads_are_sys",
+               "migrations_of_a_task", "oncpu_in_the_kernel", "sleep_of_a_sleeper",
+               "stopped_while_stopped", "wait_of_two_on_one_cpu", "switches_by_kind",
+               "status_of_the_command", "report_into_a_file", "descendants_and_nobody_else",
+               "intervals_and_durations", "levels", "without_privilege", "no_room_for_the_report",
+               "nothing_left_behind"]
+HOTPLUG = ["cpu_leaves_and_comes_back", "cpu_offline_from_the_start"]
+HCALLS = ["hypervisor_calls_agree", "hypervisor_calls_take_time"]
+
+DEBIAN_5_10 = ("bullseye", "linux-image-cloud-")
+DEBIAN_6_1 = ("bookworm", "linux-image-cloud-")
+DEBIAN_6_12 = ("bookworm", "linux-image-6.12-cloud-")
+POWER_6_1 = ("bookworm", "linux-image-powerpc64le")
+POWER_6_12 = ("trixie", "linux-image-powerpc64le")
+RAW = "UTILBPF_WITHOUT=tp_btf"
+HASH = "UTILBPF_WITHOUT=task_storage"
+VERIFY = Step("verifier", [])
+
+GUESTS = [
+    Guest("amd64-6.1", "amd64", DEBIAN_6_1, [
+        VERIFY, Step("bpf", FULL + HOTPLUG), Step("bpf, raw_tp", FEW, RAW),
+        Step("bpf, hash", FEW, HASH)]),
+    Guest("amd64-6.12", "amd64", DEBIAN_6_12, [
+        VERIFY, Step("bpf", FULL + HOTPLUG), Step("bpf, raw_tp", FEW, RAW),
+        Step("bpf, hash", FEW, HASH)]),
+    # Each load takes the verifier half a minute here: it walks the cold paths with each caller.
+    Guest("amd64-5.10", "amd64", DEBIAN_5_10, [VERIFY, Step("bpf, raw_tp, hash", FEW)]),
+    Guest("ppc64el-6.12", "ppc64el", POWER_6_12, [
+        VERIFY, Step("bpf", FEW + ["hypervisor_calls_agree"])], "radix MMU, XIVE"),
+    Guest("ppc64el-6.12-hash", "ppc64el", POWER_6_12, [
+        Step("bpf", ["laws_of_one_window"] + HCALLS)], "hash MMU, XIVE", "disable_radix"),
+    Guest("ppc64el-6.12-xics", "ppc64el", POWER_6_12, [
+        Step("bpf", ["laws_of_one_window"] + HCALLS)], "radix MMU, XICS",
+          machine=["-M", "pseries,x-vof=on,ic-mode=xics", "-cpu", "POWER9"]),
+    Guest("ppc64el-6.1", "ppc64el", POWER_6_1, [
+        VERIFY, Step("bpf: refused", ["refused_with_a_reason"])], "no BTF"),
+    Guest("arm64-6.1", "arm64", DEBIAN_6_1, [VERIFY, Step("bpf", FEW)]),
+    Guest("amd64-6.12-lockdown", "amd64", DEBIAN_6_12, [
+        Step("bpf", FEW)], "lockdown", "lsm=lockdown,capability lockdown=confidentiality"),
+    Guest("amd64-6.12-64cpus", "amd64", DEBIAN_6_12, [
+        Step("bpf", ["many_cpus", "descriptors_with_many_cpus"])], "64 CPUs", smp=64, mem="2G"),
+]
+
+
+def say(fmt, *args):
+    print(fmt % args if args else fmt, flush=True)
+
+
+# ---- what a guest needs ----
+
+def words(variable):
+    """A list in the Makefile."""
+    out = subprocess.run(["make", "-s", "-f", "-", "print"], cwd=TOP, stdout=subprocess.PIPE,
+                         input=("include Makefile\nprint:\n\t@echo $(%s)\n" % variable).encode())
+    return out.stdout.decode().split()
+
+
+def root_of(arch):
+    libs = [p for p in words("DEPS_BUILD") if p.startswith(("lib", "zlib"))]
+    return fetch.sysroot(arch, ["libc6-dev", "python3-minimal", "libpython3-stdlib",
+                                "busybox-static", "bpftool", *libs])
+
+
+def compiler(arch, root):
+    cc = ARCHES[arch].cc
+    if not shutil.which(cc):
+        raise fetch.Missing("no %s" % cc)
+    return "%s --sysroot=%s" % (cc, root)
+
+
+def build(arch, root):
+    """The tool and the workloads for arch, below .build/vm/ARCH."""
+    out = os.path.join(BUILD, arch)
+    os.makedirs(out, exist_ok=True)
+    triplet = os.path.basename(os.path.dirname(glob.glob(root + "/usr/lib/*/crt1.o")[0]))
+    env = dict(os.environ, PKG_CONFIG_SYSROOT_DIR=root, PKG_CONFIG_PATH="",
+               PKG_CONFIG_LIBDIR="%s/usr/lib/%s/pkgconfig:%s/usr/share/pkgconfig" % (root, triplet,
+                                                                                  root))
+    rel = os.path.relpath(out, TOP)
+    log = os.path.join(BUILD, "build-%s.log" % arch)
+    with open(log, "wb") as f:
+        p = subprocess.run(["make", "-j2", "B=" + rel, "CC=" + compiler(arch, root),
+                            "BPF_ARCH_INC=%s/usr/include/%s" % (root, triplet), "vm-programs"],
+                           cwd=TOP, env=env, stdout=f, stderr=subprocess.STDOUT)
+    if p.returncode:
+        with open(log, encoding="utf-8", errors="replace") as f:
+            sys.stdout.write(f.read())
+        raise RuntimeError("does not build for %s" % arch)
+    return out
+
+
+def images(arch):
+    """The two archives that every guest of arch boots with."""
+    root = root_of(arch)
+    out = build(arch, root)
+    with open(os.path.join(HERE, "image.py"), "rb") as f:
+        recipe = "%08x" % zlib.crc32(f.read())
+    base = "%s-base-%s.gz" % (root, recipe)
+    if not os.path.exists(base):
+        image.base(root, base)
+    files = {"/t/utilbpf": out + "/utilbpf", "/t/verify": out + "/vm/verify"}
+    for f in glob.glob(out + "/live/*"):
+        files["/t/.build/live/" + os.path.basename(f)] = f
+    for f in ["tests/live/run.py", "tests/vm/guest.py"]:
+        files["/t/" + f] = os.path.join(TOP, f)
+    image.project(root, files, out + "/project.gz")
+    return [base, out + "/project.gz"]
+
+
+def job(guest):
+    """The script that init runs: the steps, each with its end marked."""
+    lines = ["status=0", "export LIVE_SLOW=5", "echo 0 >/proc/sys/kernel/printk_devkmsg 2>/dev/null"]
+    for i, s in enumerate(guest.steps):
+        cmd = "/t/verify" if s.engine == VERIFY.engine else "python3 tests/vm/guest.py " + \
+            " ".join(s.tests)
+        lines += ["echo VM-STEP %d" % i, "%s %s 2>&1" % (s.env, cmd), "s=$?",
+                  "echo VM-END %d $s" % i, "[ $s = 0 ] || status=1"]
+    return "\n".join(lines + ["(exit $status)", ""])
+
+
+# ---- a guest's life ----
+
+def qemu(guest, kernel, initrd):
+    a = ARCHES[guest.arch]
+    if not shutil.which(a.qemu):
+        raise fetch.Missing("no %s" % a.qemu)
+    machine = list(guest.machine) or a.machine
+    return [a.qemu, *machine, "-accel", "tcg,thread=multi", "-smp", str(guest.smp), "-m", guest.mem,
+            "-display", "none", "-nodefaults", "-no-reboot", "-serial", "stdio", "-kernel", kernel,
+            "-initrd", initrd, "-append",
+            "console=%s quiet panic=-1 %s" % (a.console, guest.append)]
+
+
+def boot(guest, argv, log):
+    """What the guest printed, line by line, and its status; None: it did not come to its end."""
+    p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT)
+    timer = threading.Timer(guest.limit, p.kill)
+    timer.start()
+    lines, status, begin = [], None, time.monotonic()
+    with open(log, "w", encoding="utf-8") as f:
+        for raw in p.stdout:
+            line = raw.decode("utf-8", "replace").rstrip()
+            f.write("%6.1f %s\n" % (time.monotonic() - begin, line))
+            f.flush()
+            lines.append(line)
+            m = re.search(r"VM-STATUS (\d+)$", line)
+            if m:
+                status = int(m[1])
+                p.kill() # some do not come through their reset
+                break
+            if "Kernel panic" in line:
+                p.kill()
+    timer.cancel()
+    p.kill()
+    p.wait()
+    return lines, status
+
+
+Result = collections.namedtuple("Result", "guest release engine passed failed skipped")
+
+
+def split(lines):
+    """{step: (its lines, its status or None)}"""
+    steps, at = {}, None
+    for line in lines:
+        m = re.search(r"VM-(STEP|END) (\d+) ?(\d+)?$", line)
+        if m and m[1] == "STEP":
+            at = int(m[2])
+            steps[at] = ([], None)
+        elif m and at is not None:
+            steps[at] = (steps[at][0], int(m[3]))
+            at = None
+        elif at is not None:
+            steps[at][0].append(line)
+    return steps
+
+
+def judge(guest, release, i, steps):
+    """The result of step i, said."""
+    step = guest.steps[i]
+    what = "%s: %s" % (guest.name, step.engine)
+    lines, status = steps.get(i, ([], None))
+    if step.engine == VERIFY.engine:
+        lines = verified(lines)
+    n = collections.Counter()
+    for line in lines:
+        if re.match(r"(ok|FAIL|skip) ", line):
+            say("%s %s: %s", line.split()[0], what, line.split(" ", 1)[1])
+            n[line.split()[0]] += 1
+        elif line.startswith("  "):
+            say("%s", line)
+    if status is None or (status and not n["FAIL"]):
+        say("FAIL %s: %s, see %s.log", what, "it did not come to its end" if status is None else
+            "status %d" % status, os.path.relpath(os.path.join(BUILD, guest.name), TOP))
+        for line in lines[-8:]:
+            say("  | %s", line)
+        n["FAIL"] += 1
+    return Result(guest, release, step.engine, n["ok"], n["FAIL"], n["skip"])
+
+
+# ---- what the verifier says ----
+
+def limits():
+    """{(program, how): most instructions that the verifier may walk}"""
+    out = {}
+    with open(os.path.join(HERE, "limits"), encoding="ascii") as f:
+        for line in f:
+            w = line.split("#")[0].split()
+            if w:
+                out[w[0], "alone"], out[w[0], "static"] = int(w[1]), int(w[2])
+    return out
+
+
+def verified(lines):
+    """The lines of verify as tests: one for each variant, and what each program took."""
+    most, bad, insns, out = limits(), [], collections.defaultdict(dict), []
+    for line in lines:
+        w = line.split()
+        if w[:1] == ["no"]:
+            out.append("  no %s here: %s" % (w[1], " ".join(w[2:])))
+        elif w[:1] == ["refused"]:
+            bad.append("FAIL %s: %s refused: %s" % (w[1], w[2], " ".join(w[3:])))
+        elif w[:1] == ["insns"]:
+            insns[w[1]][re.sub("^(btf|raw)_", "", w[2])] = w[3]
+    for variant, progs in insns.items():
+        how = "static" if variant.endswith("static") else "alone"
+        out.append("  instructions verified, %s: %s" % (
+            variant, ", ".join("%s %s" % kv for kv in sorted(progs.items()))))
+        over = ["%s %s of at most %s" % (p, n, most.get((p, how), "?")) for p, n in progs.items()
+                if not n.isdigit() or int(n) > most.get((p, how), 0)]
+        out.append("FAIL %s: over tests/vm/limits: %s" % (variant, ", ".join(over)) if over else
+                   "ok %s: %d programs" % (variant, len(progs)))
+    return out + bad
+
+
+# ---- the kernel's own complaints ----
+
+def complaints(guest, lines):
+    """Each warning of the kernel must be listed, with its cause, in tests/vm/warnings."""
+    with open(os.path.join(HERE, "warnings"), encoding="ascii") as f:
+        known = [line.rstrip("\n").split(None, 2) for line in f
+                 if line.strip() and not line.startswith("#")]
+    text = "\n".join(m[1] for m in (re.search(r"VM-KERNEL (.*)", line) for line in lines) if m)
+    n = collections.Counter()
+    for part in re.split(r"(?=^.*(?:WARNING: CPU|BUG:|Oops))", text, flags=re.M):
+        if not part.strip():
+            continue
+        head = part.strip().splitlines()[0]
+        for name, pattern, cause in known:
+            if re.fullmatch(name, guest.name) and re.search(pattern, part):
+                say("  known: %s: %s", head, cause)
+                break
+        else:
+            say("FAIL %s: the kernel complains: %s", guest.name, head)
+            n["FAIL"] += 1
+    return n["FAIL"]
+
+
+# ---- the table in the manual ----
+
+def table(results):
+    """The rows of the manual's table of kernels: one for each engine in each guest."""
+    rows = []
+    for r in results:
+        if r.engine == VERIFY.engine:
+            continue
+        text = "%d passed" % r.passed
+        text += ", %d failed" % r.failed if r.failed else ""
+        text += ", %d skipped" % r.skipped if r.skipped else ""
+        what = " ".join(filter(None, [r.guest.arch, r.guest.about]))
+        rows.append("%s;%s;%s;%s" % (r.release, what, r.engine, text))
+    return ".TS\ntab(;);\nlb lb lb lb\nl l l l.\nkernel;machine;engine;live tests\n%s\n.TE\n" % \
+        "\n".join(rows)
+
+
+def write_manual(text):
+    """Between its two marks; only what has changed is written."""
+    path = os.path.join(TOP, "user", "dist", "utilbpf.8")
+    with open(path, encoding="utf-8") as f:
+        old = f.read()
+    new = re.sub(r'(\.\\" kernels: begin\n).*?(\.\\" kernels: end\n)',
+                 lambda m: m[1] + text + m[2], old, flags=re.S)
+    if new != old:
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(new)
+
+
+def run_guest(guest):
+    suite, meta = guest.kernel
+    kernel, release = fetch.kernel(suite, guest.arch,
+                                   meta + (guest.arch if meta.endswith("-") else ""))
+    parts = images(guest.arch)
+    stage = os.path.join(BUILD, guest.name)
+    with open(stage + ".job", "w", encoding="ascii") as f:
+        f.write(job(guest))
+    image.project(None, {"/job": stage + ".job"}, stage + ".job.gz")
+    with open(stage + ".initrd", "wb") as f:
+        for part in parts + [stage + ".job.gz"]:
+            with open(part, "rb") as g:
+                shutil.copyfileobj(g, f)
+    begin = time.monotonic()
+    lines, _ = boot(guest, qemu(guest, kernel, stage + ".initrd"), stage + ".log")
+    say("== %s: %s, %.0f s", guest.name, release, time.monotonic() - begin)
+    steps = split(lines)
+    results = [judge(guest, release, i, steps) for i in range(len(guest.steps))]
+    results.append(Result(guest, release, VERIFY.engine, 0, complaints(guest, lines), 0))
+    return results
+
+
+def main(args):
+    only = {a.split("/")[0]: a.split("/")[1:] for a in args if not a.startswith("-")}
+    names = set(only)
+    unknown = names - {g.name for g in GUESTS}
+    if unknown or "-l" in args:
+        say("\n".join(g.name for g in GUESTS))
+        return 2 if unknown else 0
+    os.makedirs(fetch.CACHE, exist_ok=True)
+    os.makedirs(BUILD, exist_ok=True)
+    results, skipped = [], 0
+    with open(os.path.join(fetch.CACHE, "lock"), "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for g in GUESTS:
+            if names and g.name not in names:
+                continue
+            if only.get(g.name):
+                g = g._replace(steps=[s for s in g.steps if s.engine in only[g.name]])
+            try:
+                results += run_guest(g)
+            except fetch.Missing as e:
+                say("skip %s: %s", g.name, e)
+                skipped += 1
+    if not names and not skipped:
+        write_manual(table(results))
+    passed, failed = sum(r.passed for r in results), sum(r.failed for r in results)
+    say("%d passed, %d failed, %d skipped", passed, failed,
+        skipped + sum(r.skipped for r in results))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
