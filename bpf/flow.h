@@ -266,6 +266,10 @@ acct_inline void flow_nobody(struct acct_cpu *c, __u32 cpu, __u64 since)
  * t arrives on a CPU, but the chain has it running on another still: its switch out there was
  * missed. The time since is off-CPU time of t, and nobody's on that CPU, until the next event there
  * tells.
+ *
+ * The one place that writes another CPU's records. That CPU may be mending its chain at this very
+ * moment: it looks at t->cpu before it touches t, and what it seats stays; the reader believes a
+ * CPU's surplus record only while the CPU says that it runs.
  */
 acct_cold int flow_evict(struct acct_task *t, __u32 slot)
 {
@@ -304,7 +308,8 @@ flow_cold int flow_resync(flow_who p, struct acct_cpu *c, struct acct_now *n, co
 	if (acct_on_cpu(&t->st) && slot != was)
 		flow_evict(t, slot);
 	c->unmatched += old != (struct acct_task *)0;
-	if (old && slot != was) {
+	/* Another CPU may just have taken it, flow_evict(): then it is charged there. */
+	if (old && slot != was && old->cpu == n->cpu) {
 		if (was >= SLOT_FIRST(FLOW_NCPUS))
 			then.now = who_left(c, old, n, &cls);
 		if (acct_before(then.now, old->st.since))

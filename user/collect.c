@@ -971,6 +971,10 @@ static void collect_other(struct collect *c, const struct tables *t, const struc
 		uint32_t slot = SLOT_OTHER(i, t->ncpus);
 
 		task_copy(t, slot, &copy, &cpu);
+		/* Made to run by another CPU, when this one was just seating somebody: flow_evict()
+		 */
+		if (acct_on_cpu(&copy.st) && cpu.slot != slot)
+			copy.st.cls = AC_NONE;
 		complete(&copy, &cpu, win);
 		c->by_slot[slot] = who;
 		c->gen_of[slot] = 1;
