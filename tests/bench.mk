@@ -4,7 +4,7 @@
 BENCH := $(B)/bench
 
 .PHONY: bench-programs
-bench-programs: $(BENCH)/bench $(BENCH)/floor
+bench-programs: $(BENCH)/bench $(BENCH)/floor $(BENCH)/feed
 
 bench: bench-programs
 
@@ -28,3 +28,7 @@ $(BENCH)/floor: tests/bench/floor.c $(BENCH)/floor.skel.h
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -I$(BENCH) \
 		$(shell pkg-config --cflags libbpf) -o $@ $< $(LDFLAGS) $(shell pkg-config --libs libbpf)
+
+$(BENCH)/feed: tests/bench/feed.c $(B)/feed.o $(B)/collect.o $(B)/report.o $(B)/report_util.o | $(BENCH)
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -o $@ $(filter %.c %.o,$^)

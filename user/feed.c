@@ -139,6 +139,13 @@ static void maybe_free(struct utask *u)
 /* Another task has u's tid now: u must have died unseen. */
 static void gone(struct utask *u, struct acct_cpu *c, struct acct_now *n)
 {
+	for (uint32_t i = 0; i < F->ncpus;
+	     i++) { /* one of the surplus does not know where it runs */
+		uint32_t other = SLOT_OTHER(i, F->ncpus);
+
+		if (F->cpus[i].task == who_address(u) && F->cpus[i].slot == other)
+			flow_nobody(&F->cpus[i], i, task_at(other)->st.since);
+	}
 	flow_gone(u, c, n, true);
 	tid_free(u);
 }

@@ -18,6 +18,7 @@ import time
 
 BENCH = ".build/bench/bench"
 FLOOR = ".build/bench/floor"
+FEED = ".build/bench/feed"
 UTILBPF = "./utilbpf"
 LOADS = ("syscall_loop", "pipe_pair", "pingpong")
 
@@ -27,6 +28,7 @@ MAX_SWITCH_NS = 300
 MAX_LOADER_PERCENT = 1.0
 MAX_ANON_MIB = 50
 MAX_OPEN_S = 0.5
+MAX_FEED_NS = 80
 
 PIPE_BYTES = 1 << 20  # what a tool prints while a load runs must fit in
 F_SETPIPE_SZ = 1031
@@ -355,6 +357,17 @@ def check_threads(b, n, windows):
     return got
 
 
+def check_feed(b):
+    """An event of a recording into the accounts: for a load of few tasks, and of many."""
+    out = {}
+    for kind, tasks in (("calls", 100), ("switches", 100), ("mix", 100), ("mix", 1000)):
+        done = subprocess.run([FEED, kind, str(tasks)], check=True, stdout=subprocess.PIPE)
+        ns, kib = done.stdout.split()
+        out[f"{kind}_{tasks}"] = {"ns": float(ns), "grown_kib": int(kib)}
+        b.check(f"feed: an event, {kind} of {tasks} tasks", float(ns), MAX_FEED_NS, "ns")
+    return out
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     ap.add_argument("--quick", action="store_true", help="few and short rounds: a smoke test")
@@ -371,6 +384,7 @@ def main():
         out["hot"] = print_table(t)
         print()
         check_hot(b, t, out["hot"])
+    out["feed"] = check_feed(b)
     times = open_times(3 if a.quick else 7)
     out["open_s"] = times
     b.check("exec to open window, least", times[0], MAX_OPEN_S, "s")

@@ -472,6 +472,25 @@ static void test_many_short(void **state)
 	end(f, &r);
 }
 
+/* One that found no slot ends unseen while it runs: nobody is left behind on its CPU. */
+static void test_surplus_gone(void **state)
+{
+	const struct feed_limits one = {1, 100, 100, 100};
+	struct feed *f = feed_at(100);
+	struct report r;
+
+	(void)state;
+	feed__limit(f, &one);
+	call(f, 110, FEED_SYS_EXIT, A, 7);
+	switch_to(f, 120, 1, 0, 0, B);
+	fork_of(f, 140, A, B, B);
+	switch_to(f, 150, 1, B, ACCT_TASK_INTERRUPTIBLE, 0);
+	r = take(f, 200);
+	assert_int_equal(r.nr_tasks, 2); /* A, and "(other)" */
+	assert_int_equal(r.quality.dropped_tasks, 2);
+	end(f, &r);
+}
+
 /* COMMAND is what the armed process execs, and its children. */
 static void test_selected(void **state)
 {
@@ -501,7 +520,7 @@ static int own_tests(void)
 		cmocka_unit_test(test_hotplug),		 cmocka_unit_test(test_caps),
 		cmocka_unit_test(test_out_of_order),	 cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_iowait_told_late), cmocka_unit_test(test_many_short),
-		cmocka_unit_test(test_selected),
+		cmocka_unit_test(test_selected),	 cmocka_unit_test(test_surplus_gone),
 	};
 
 	return cmocka_run_group_tests_name("feed", tests, NULL, NULL);
