@@ -367,36 +367,55 @@ acct_cold __u64 acct_steal(struct acct_sums *s, struct acct_cpu *c, const struct
 	return d - left;
 }
 
-/* Charges t's slice up to `to` into s. `at_start`: `to` is the start of n's window. */
-acct_inline void acct_slice(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n,
-			    struct acct_sums *s, __u64 to, int at_start)
+/* Charges d ns of a task that is off the CPU into s. */
+acct_inline void acct_slice_off(struct acct_state *st, struct acct_sums *s, __u64 d)
 {
-	struct acct_state *st = &t->st;
-	__u64 d = to - st->since, stolen;
 	__u32 cls = st->cls, off = cls - AC_WAIT;
 
-	if ((__s64)d <= 0)
+	acct_opaque(off);
+	if (off >= AC_OFF_NR)
 		return;
-	st->since = to;
-	if (acct_on_cpu(st)) {
-		if (at_start || c->irq_events != c->irq_seen) {
-			stolen = acct_steal(s, c, n, d, at_start);
-			d -= stolen;
-			if (stolen && (st->flags & AS_CALL)) {
-				st->stolen += stolen;
-				st->flags |= AS_SPLIT;
-			}
-		}
-	} else if (st->flags & AS_CALL) {
-		acct_opaque(off);
-		if (off < AC_OFF_NR) {
-			st->off[off] += d;
+	s->ns[AC_WAIT + off] += d;
+	if (st->flags & AS_CALL) {
+		st->off[off] += d;
+		st->flags |= AS_SPLIT;
+	}
+}
+
+/* The same for one that is on the CPU of c, less what interrupts have used: see acct_slice(). */
+acct_inline void acct_slice_on(struct acct_state *st, struct acct_cpu *c, const struct acct_now *n,
+			       struct acct_sums *s, __u64 d, int at_start)
+{
+	__u32 cls = st->cls;
+	__u64 stolen;
+
+	if (at_start || acct_unlikely(c->irq_events != c->irq_seen)) {
+		stolen = acct_steal(s, c, n, d, at_start);
+		d -= stolen;
+		if (stolen && (st->flags & AS_CALL)) {
+			st->stolen += stolen;
 			st->flags |= AS_SPLIT;
 		}
 	}
 	acct_opaque(cls);
 	if (cls < AC_NR)
 		s->ns[cls] += d;
+}
+
+/* Charges t's slice up to `to` into s. `at_start`: `to` is the start of n's window. */
+acct_inline void acct_slice(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n,
+			    struct acct_sums *s, __u64 to, int at_start)
+{
+	struct acct_state *st = &t->st;
+	__u64 d = to - st->since;
+
+	if ((__s64)d <= 0)
+		return;
+	st->since = to;
+	if (acct_on_cpu(st))
+		acct_slice_on(st, c, n, s, d, at_start);
+	else
+		acct_slice_off(st, s, d);
 }
 
 /*
@@ -450,6 +469,19 @@ acct_inline struct acct_bank *acct_charge(struct acct_task *t, struct acct_cpu *
 	struct acct_bank *b = &t->bank[t->tag & 1];
 
 	acct_slice(t, c, n, &b->s, n->now, 0);
+	return b;
+}
+
+/* The same for a t that is off the CPU, as most edges know. */
+acct_inline struct acct_bank *acct_charge_off(struct acct_task *t, const struct acct_now *n)
+{
+	struct acct_bank *b = &t->bank[t->tag & 1];
+	__u64 d = n->now - t->st.since;
+
+	if ((__s64)d > 0) {
+		t->st.since = n->now;
+		acct_slice_off(&t->st, &b->s, d);
+	}
 	return b;
 }
 
@@ -635,7 +667,7 @@ moved:
 acct_inline void acct_move(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n,
 			   __u32 slot, __u32 cpu)
 {
-	struct acct_bank *b = acct_charge(t, c, n);
+	struct acct_bank *b = acct_charge_off(t, n);
 
 	if (t->cpu == cpu)
 		return;
@@ -696,9 +728,9 @@ acct_inline void acct_switch_in(struct acct_task *t, struct acct_cpu *c, const s
 #endif /* ACCT_READER */
 
 /* t, which is off the CPU, becomes runnable. */
-acct_inline void acct_wakeup(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n)
+acct_inline void acct_wakeup(struct acct_task *t, const struct acct_now *n)
 {
-	acct_charge(t, c, n);
+	acct_charge_off(t, n);
 	t->st.cls = AC_WAIT;
 }
 

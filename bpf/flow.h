@@ -429,7 +429,7 @@ acct_inline void flow_wakeup(struct acct_link *l, struct acct_cpu *c, struct acc
 	t = task_at(l->slot);
 	if (t && t->st.cls >= AC_SLEEP && t->st.cls <= AC_STOPPED) {
 		flow_roll(t, c, n);
-		acct_wakeup(t, c, n);
+		acct_wakeup(t, n);
 	}
 }
 

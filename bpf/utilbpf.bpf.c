@@ -39,11 +39,11 @@ static __always_inline bool event(struct acct_now *n, struct acct_cpu **c)
 
 	if (!e) /* off is off before the clock is read */
 		return false;
-	/* The clock first: reading it waits for all that was begun before it, and nothing after it.
-	 */
-	acct_time(n, &ctl, e, bpf_ktime_get_ns());
+	/* What needs no time comes before the clock: reading it waits for what the kernel has begun
+	 * anyway. */
 	n->cpu = bpf_get_smp_processor_id();
 	*c = cpu_get(n->cpu);
+	acct_time(n, &ctl, e, bpf_ktime_get_ns());
 	return *c;
 }
 
