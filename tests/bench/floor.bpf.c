@@ -29,6 +29,18 @@ int floor_exit(__u64 *ctx)
 	return stamp();
 }
 
+SEC("?tp_btf/sched_switch")
+int floor_switch(__u64 *ctx)
+{
+	return stamp();
+}
+
+SEC("?tp_btf/sched_wakeup")
+int floor_wakeup(__u64 *ctx)
+{
+	return stamp();
+}
+
 SEC("?tp_btf/sys_enter")
 int empty_enter(__u64 *ctx)
 {

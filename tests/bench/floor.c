@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* floor clock|empty: attaches that pair of floor.bpf.c, says "ready", stays until stdin closes. */
+/*
+ * floor empty|clock|all: attaches that pair of floor.bpf.c, or all that read the clock, says
+ * "ready", stays until stdin closes.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,13 +11,14 @@
 
 int main(int argc, char **argv)
 {
-	bool clock = argc == 2 && !strcmp(argv[1], "clock");
+	bool all = argc == 2 && !strcmp(argv[1], "all");
+	bool clock = all || (argc == 2 && !strcmp(argv[1], "clock"));
 	struct floor_bpf *k;
 	char buf[64];
 	int err;
 
 	if (!clock && (argc != 2 || strcmp(argv[1], "empty"))) {
-		fputs("usage: floor clock|empty\n", stderr);
+		fputs("usage: floor empty|clock|all\n", stderr);
 		return 2;
 	}
 	k = floor_bpf__open();
@@ -24,6 +28,8 @@ int main(int argc, char **argv)
 	}
 	bpf_program__set_autoload(k->progs.floor_enter, clock);
 	bpf_program__set_autoload(k->progs.floor_exit, clock);
+	bpf_program__set_autoload(k->progs.floor_switch, all);
+	bpf_program__set_autoload(k->progs.floor_wakeup, all);
 	bpf_program__set_autoload(k->progs.empty_enter, !clock);
 	bpf_program__set_autoload(k->progs.empty_exit, !clock);
 	err = floor_bpf__load(k);

@@ -151,6 +151,7 @@ def tools():
         "nothing": Tool("nothing"),
         "empty": Tool("two empty tp_btf programs", [FLOOR, "empty"], first_line),
         "floor": Tool("the same, reading the clock: the floor", [FLOOR, "clock"], first_line),
+        "floor_all": Tool("the same on switch and wakeup, too", [FLOOR, "all"], first_line),
         "sched": Tool("utilbpf -e sched", util + ["sched"], first_line),
         "syscalls": Tool("utilbpf -e syscalls", util + ["syscalls"], first_line),
         "all": Tool("utilbpf, all classes", util + ["all"], first_line),
@@ -331,6 +332,11 @@ def check_hot(b, t, rows):
             why or t["syscount"].skipped)
     b.check("context switch, added, without its read + write", row["switch_less_calls_ns"],
             MAX_SWITCH_NS, "ns", why)
+    floor = rows[list(t).index("floor_all")]["switch_less_calls_ns"]
+    times = ratio(row["switch_less_calls_ns"], floor)
+    if times is not None:
+        print(f"      of which {floor:.0f} ns are programs on those tracepoints that only read the "
+              f"clock: {times:.2f} x that floor")
 
 
 def check_threads(b, n, windows):
