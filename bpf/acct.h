@@ -572,7 +572,8 @@ acct_inline void acct_sys_enter(struct acct_task *t, struct acct_cpu *c, const s
 	st->begin = n->now;
 }
 
-acct_cold int acct_exit_cold(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n)
+acct_cold int acct_exit_cold(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n,
+			     int error)
 {
 	struct acct_state *st;
 
@@ -580,8 +581,13 @@ acct_cold int acct_exit_cold(struct acct_task *t, struct acct_cpu *c, const stru
 		return 0;
 	st = &t->st;
 	acct_resolve(t, acct_charge(t, c, n), AC_SYS);
+	if (st->flags & AS_CALL)
+		acct_call_end(c, t, n, error);
+	else
+		c->unmatched++; /* a seccomp filter's refusal, or a begin that was not seen */
 	st->cls = AC_USER;
 	st->mode = AC_USER;
+	st->flags &= ~(AS_CALL | AS_NOBEGIN);
 	return 0;
 }
 
@@ -600,14 +606,9 @@ acct_inline void acct_sys_exit(struct acct_task *t, struct acct_cpu *c, const st
 		t->bank[t->tag & 1].s.ns[AC_SYS] += d;
 		st->head = head - AS_HEAD(AC_SYS - AC_USER, AC_SYS - AC_USER, AS_CALL);
 		acct_call_end(c, t, n, error);
-		return;
+	} else {
+		acct_exit_cold(t, c, n, error);
 	}
-	acct_exit_cold(t, c, n);
-	if (st->flags & AS_CALL)
-		acct_call_end(c, t, n, error);
-	else
-		c->unmatched++; /* a seccomp filter's refusal, or a begin that was not seen */
-	st->flags &= ~(AS_CALL | AS_NOBEGIN);
 }
 
 /* ---- off the CPU ---- */
@@ -687,13 +688,16 @@ acct_inline void acct_dead(struct acct_task *t)
 }
 
 /* t, charged up to now, has run for the last time; so its open call ends, too. */
-acct_inline void acct_last(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n)
+acct_cold int acct_last(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n)
 {
+	if (!t || !c || !n)
+		return 0;
 	if (t->st.flags & AS_CALL)
 		acct_call_end(c, t, n, 0);
 	t->st.flags &= ~(AS_CALL | AS_NOBEGIN);
 	t->id.end = n->now;
 	acct_dead(t);
+	return 0;
 }
 
 /*

@@ -221,8 +221,8 @@ acct_inline struct acct_task *flow_arrive(flow_who p, struct acct_cpu *c, struct
 
 /* A surplus task has left the CPU for cls: its state goes back to its link, its time to the
  * population. */
-acct_inline void flow_surplus_leave(flow_who p, struct acct_task *t, struct acct_cpu *c,
-				    const struct acct_now *n, const bool btf)
+flow_cold int flow_surplus_leave(flow_who p, struct acct_task *t, struct acct_cpu *c,
+				 const struct acct_now *n, const bool btf)
 {
 	struct acct_link *l = link_find(p, btf);
 
@@ -233,6 +233,7 @@ acct_inline void flow_surplus_leave(flow_who p, struct acct_task *t, struct acct
 	t->st.cls = AC_NONE;
 	t->st.flags = 0;
 	t->id.end = 0;
+	return 0;
 }
 
 acct_inline void flow_seat(struct acct_cpu *c, flow_who p, __u32 slot, struct acct_task *t,
