@@ -7,6 +7,7 @@
  * from the format once (libtraceevent), so that a record costs a few loads. Every load is inside
  * the record: its size was compared with the last field's end.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 
 #include <traceevent/event-parse.h>
 
+#include "bytes.h"
 #include "decode.h"
 #include "opts.h"
 
@@ -116,7 +118,8 @@ struct desc {
 };
 
 struct decode {
-	bool swap; /* the records' byte order is not ours */
+	bool swap;	 /* the records' byte order is not ours */
+	uint32_t groups; /* EV_* that are wanted */
 	bool have[K_NR];
 	uint8_t by_id[MAX_ID]; /* kind + 1 */
 	uint16_t id[K_NR];
@@ -134,30 +137,6 @@ const struct decode_known *decode__known(size_t *n)
 
 /* ---- loads from a record ---- */
 
-static inline uint16_t load16(const struct decode *d, const uint8_t *p)
-{
-	uint16_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return d->swap ? __builtin_bswap16(v) : v;
-}
-
-static inline uint32_t load32(const struct decode *d, const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return d->swap ? __builtin_bswap32(v) : v;
-}
-
-static inline uint64_t load64(const struct decode *d, const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return d->swap ? __builtin_bswap64(v) : v;
-}
-
 /* A number, with its sign where the format says so. */
 static inline uint64_t number(const struct decode *d, const uint8_t *raw, const struct field *f)
 {
@@ -165,11 +144,13 @@ static inline uint64_t number(const struct decode *d, const uint8_t *raw, const 
 
 	switch (f->size) {
 	case 4:
-		return f->is_signed ? (uint64_t)(int32_t)load32(d, p) : load32(d, p);
+		return f->is_signed ? (uint64_t)(int32_t)bytes__u32(p, d->swap)
+				    : bytes__u32(p, d->swap);
 	case 8:
-		return load64(d, p);
+		return bytes__u64(p, d->swap);
 	case 2:
-		return f->is_signed ? (uint64_t)(int16_t)load16(d, p) : load16(d, p);
+		return f->is_signed ? (uint64_t)(int16_t)bytes__u16(p, d->swap)
+				    : bytes__u16(p, d->swap);
 	default:
 		return f->is_signed ? (uint64_t)(int8_t)*p : *p;
 	}
@@ -187,7 +168,7 @@ static const uint8_t *text(const struct decode *d, const uint8_t *raw, uint32_t 
 	}
 	if (f->place == P_NONE)
 		return NULL;
-	loc = load32(d, raw + f->off);
+	loc = bytes__u32(raw + f->off, d->swap);
 	off = loc & 0xffff;
 	if (f->place == P_RELOC)
 		off += f->off + 4U;
@@ -349,43 +330,157 @@ static bool read_name(const char *buf, char *name, size_t len)
 	return true;
 }
 
-/*
- * libtraceevent reads the fields. It gets another print format: ours need not be understood, and
- * its reader for them is the part that damaged text can upset.
- */
-static int read_fields(struct decode *d, const char *system, char *buf, enum kind k,
-		       const char **print)
+static bool word_char(char c)
 {
-	static const char no_print[] = "\nprint fmt: \"-\"\n";
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* "TYPE NAME", "TYPE NAME[16]", "__data_loc TYPE[] NAME", with any number of words and stars. */
+static bool sound_declaration(const char *p, const char *end)
+{
+	bool blank = false, bracket = false;
+
+	if (p == end || !(isalpha((unsigned char)*p) || *p == '_'))
+		return false;
+	for (; p < end; p++) {
+		if (*p == '[') {
+			if (bracket)
+				return false;
+			bracket = true;
+			do
+				p++;
+			while (p < end && word_char(*p));
+			if (p == end || *p != ']')
+				return false;
+		} else if (!word_char(*p) && *p != '*' && *p != ' ') {
+			return false;
+		}
+		blank |= *p == ' ' && p + 1 < end && word_char(p[1]);
+	}
+	return blank && (word_char(end[-1]) || end[-1] == ']');
+}
+
+/* Goes over "LABEL:digits;". NULL: it is something else. */
+static const char *number_part(const char *p, const char *label)
+{
+	size_t len = strlen(label), digits;
+
+	p += strspn(p, " \t");
+	if (strncmp(p, label, len) || p[len] != ':')
+		return NULL;
+	p += len + 1;
+	digits = strspn(p, "0123456789");
+	return digits && digits < 6 && p[digits] == ';' ? p + digits + 1 : NULL;
+}
+
+/* A whole line of a format's fields: of the kernel's making, with nothing that does not belong. */
+static bool sound_field(const char *line, size_t len)
+{
+	char buf[256];
+	const char *p = buf, *end;
+
+	if (len >= sizeof(buf))
+		return false;
+	memcpy(buf, line, len);
+	buf[len] = 0;
+	p += strspn(p, " \t");
+	if (strncmp(p, "field:", 6))
+		return false;
+	p += 6;
+	end = strchr(p, ';');
+	if (!end || !sound_declaration(p, end))
+		return false;
+	p = number_part(end + 1, "offset");
+	p = p ? number_part(p, "size") : NULL;
+	if (p && *p) /* before 2.6.33 there was no sign */
+		p = number_part(p, "signed");
+	return p && !*p;
+}
+
+/* "ID: 301" at the beginning of a line; negative: there is none, or no such number. */
+static int find_id(const char *text)
+{
+	const char *at = strstr(text, "\nID:"), *end;
+	size_t digits;
+
+	if (!at)
+		return -EINVAL;
+	at += 4;
+	at += strspn(at, " \t");
+	digits = strspn(at, "0123456789");
+	end = at + digits;
+	if (!digits || digits > 5 || (*end && *end != '\n') || atoi(at) >= MAX_ID)
+		return -EINVAL;
+	return atoi(at);
+}
+
+/*
+ * What libtraceevent gets to read, to be freed: the name, the number, and those lines of fields
+ * that are sound. Damaged ones make it crash (1.7.1), and so can a print format, which it does not
+ * get at all. NULL: no memory.
+ */
+static char *clean_format(const char *text, const char *name, int id)
+{
+	static const char end[] = "\nprint fmt: \"-\"\n";
+	size_t cap = strlen(text) + strlen(name) + 64 + sizeof(end), len;
+	const char *line = text, *next;
+	char *out = malloc(cap);
+	bool own = false;
+
+	if (!out)
+		return NULL;
+	len = snprintf(out, cap, "name: %s\nID: %d\nformat:\n", name, id);
+	for (; line; line = next ? next + 1 : NULL) {
+		size_t n;
+
+		next = strchr(line, '\n');
+		n = next ? (size_t)(next - line) : strlen(line);
+		if (!sound_field(line, n))
+			continue;
+		if (!own &&
+		    !memmem(line, n, " common_", 8)) { /* a blank line parts the two kinds */
+			own = true;
+			out[len++] = '\n';
+		}
+		memcpy(out + len, line, n);
+		len += n;
+		out[len++] = '\n';
+	}
+	memcpy(out + len, end, sizeof(end));
+	return out;
+}
+
+/* libtraceevent reads the fields. The event's id, or as decode__format(). */
+static int read_fields(struct decode *d, const char *system, const char *text, enum kind k)
+{
 	struct tep_handle *tep = tep_alloc();
 	struct tep_event *e = NULL;
 	struct desc desc;
-	char *cut = strstr(buf, "\nprint fmt:"), *copy = NULL;
-	int err = -ENOMEM;
+	int id = find_id(text), err = id;
+	char *clean = NULL;
 
-	if (cut)
-		*cut++ = 0;
-	*print = cut;
-	if (!tep || asprintf(&copy, "%s%s", buf, no_print) < 0) {
-		copy = NULL;
+	if (id < 0)
 		goto out;
-	}
+	err = -ENOMEM;
+	clean = clean_format(text, known[k].name, id);
+	if (!tep || !clean)
+		goto out;
 	tep_set_loglevel(TEP_LOG_NONE);
 	err = -EINVAL;
-	if (tep_parse_event(tep, copy, strlen(copy), system))
+	if (tep_parse_event(tep, clean, strlen(clean), system))
 		goto out;
 	e = tep_find_event_by_name(tep, system, known[k].name);
-	if (!e || e->id < 0 || e->id >= MAX_ID || describe(e, k, &desc))
+	if (!e || e->id != id || describe(e, k, &desc))
 		goto out;
 	if (d->have[k])
 		d->by_id[d->id[k]] = 0;
 	d->have[k] = true;
-	d->id[k] = e->id;
+	d->id[k] = id;
 	d->d[k] = desc;
-	d->by_id[e->id] = k + 1;
-	err = e->id;
+	d->by_id[id] = k + 1;
+	err = id;
 out:
-	free(copy);
+	free(clean);
 	tep_free(tep);
 	return err;
 }
@@ -393,7 +488,6 @@ out:
 int decode__format(struct decode *d, const char *system, const char *text, size_t len)
 {
 	char name[64], *buf;
-	const char *print;
 	int err = -ENOENT;
 	enum kind k;
 
@@ -409,11 +503,11 @@ int decode__format(struct decode *d, const char *system, const char *text, size_
 	for (k = 0; k < K_NR; k++)
 		if (!strcmp(known[k].name, name) && !strcmp(known[k].system, system))
 			break;
-	if (k == K_NR)
+	if (k == K_NR || !(known[k].group & d->groups))
 		goto out;
-	err = read_fields(d, system, buf, k, &print);
+	err = read_fields(d, system, buf, k);
 	if (err >= 0 && k == K_SWITCH)
-		read_states(d, print);
+		read_states(d, strstr(buf, "\nprint fmt:"));
 out:
 	free(buf);
 	return err;
@@ -423,9 +517,21 @@ struct decode *decode__new(bool big_endian)
 {
 	struct decode *d = calloc(1, sizeof(*d));
 
-	if (d)
-		d->swap = big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	if (!d)
+		return NULL;
+	decode__set_order(d, big_endian);
+	d->groups = EV_ALL;
 	return d;
+}
+
+void decode__set_order(struct decode *d, bool big_endian)
+{
+	d->swap = big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+}
+
+void decode__limit(struct decode *d, uint32_t groups)
+{
+	d->groups = groups;
 }
 
 void decode__free(struct decode *d)
@@ -444,6 +550,14 @@ void decode__caps(const struct decode *d, struct feed_caps *caps)
 	caps->hcalls = d->have[K_HCALL_ENTRY] && d->have[K_HCALL_EXIT];
 	caps->forks = d->have[K_FORK];
 	caps->comms = d->have[K_SWITCH] || d->have[K_RENAME];
+}
+
+bool decode__has(const struct decode *d, const char *name)
+{
+	for (int k = 0; k < K_NR; k++)
+		if (d->have[k] && !strcmp(known[k].name, name))
+			return true;
+	return false;
 }
 
 /* ---- records ---- */
@@ -618,7 +732,7 @@ int decode__event(const struct decode *d, const struct decode_hdr *h, const void
 
 	if (size < 2)
 		return -EINVAL;
-	kind = d->by_id[load16(d, raw)];
+	kind = d->by_id[bytes__u16(raw, d->swap)];
 	if (!kind)
 		return -ENOENT;
 	r.desc = &d->d[kind - 1];
@@ -645,7 +759,8 @@ const char *decode__irq_name(const struct decode *d, const void *raw, uint32_t s
 	const struct desc *desc = &d->d[K_IRQ_ENTRY];
 	const uint8_t *name;
 
-	if (!d->have[K_IRQ_ENTRY] || size < desc->min || load16(d, raw) != d->id[K_IRQ_ENTRY])
+	if (!d->have[K_IRQ_ENTRY] || size < desc->min ||
+	    bytes__u16(raw, d->swap) != d->id[K_IRQ_ENTRY])
 		return NULL;
 	name = text(d, raw, size, &desc->f[1], len);
 	if (name)

@@ -35,6 +35,11 @@ const struct decode_known *decode__known(size_t *n);
 struct decode *decode__new(bool big_endian);
 void decode__free(struct decode *d);
 
+/* For who learns of the byte order only with the formats: before the first record. */
+void decode__set_order(struct decode *d, bool big_endian);
+/* From here on, formats of other groups than these (EV_*) are passed over: -ENOENT. */
+void decode__limit(struct decode *d, uint32_t groups);
+
 /*
  * Takes in the format of one event: len bytes of text, not NUL-terminated; anything may be in it.
  * Returns the event's id (0 to 65535, unique on the machine of the records), -ENOENT for an event
@@ -45,6 +50,9 @@ int decode__format(struct decode *d, const char *system, const char *text, size_
 
 /* What there are formats for, as far as this says what is recorded. */
 void decode__caps(const struct decode *d, struct feed_caps *caps);
+
+/* Whether there is a format for this event, such as "sched_switch". */
+bool decode__has(const struct decode *d, const char *name);
 
 /* What the sample around the record says; pid and tid FEED_NOTID, where it does not. */
 struct decode_hdr {
