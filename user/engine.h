@@ -37,12 +37,28 @@ struct engine_ops {
 	 * passed), opens the next one there, and fills *r. 0 or -errno. Free with report__free.
 	 */
 	int (*roll)(struct engine *e, uint64_t end, struct report *r);
+	/*
+	 * Of an engine whose events lie in the past, NULL for live ones: instead of waiting, takes
+	 * in the events before `end` (ns of the recording's clock). REPLAY_*, or -errno. start() is
+	 * known once it has not returned REPLAY_MORE.
+	 */
+	int (*replay)(struct engine *e, uint64_t end);
+	double (*progress)(const struct engine *e); /* 0 to 1; negative: not known */
+	/* What was wrong with its input, in one line; NULL: nothing. */
+	const char *(*fault)(struct engine *e);
 	void (*close)(struct engine *e); /* NULL-safe */
 };
 
 #define ENGINE_POLL_NS 25000000ULL
 
+enum {
+	REPLAY_MORE,   /* call again: this is only to look after signals */
+	REPLAY_WINDOW, /* `end` has been reached */
+	REPLAY_END,    /* there are no more events */
+};
+
 extern const struct engine_ops engine_bpf;
+extern const struct engine_ops engine_file;
 
 /* For --version: which engines and kernel features this machine has. */
 void engine_bpf__features(FILE *f);

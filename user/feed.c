@@ -462,6 +462,24 @@ static void first_exit(struct utask *u, struct acct_task *t, const struct acct_n
 	st->begin = acct_before(u->sure, n->start) ? n->start : u->sure;
 }
 
+/*
+ * The end of another call than the open one, whose own end and the other's begin were not recorded
+ * (perf switches the CPUs' events on and off one after the other). 0 tells nothing: powerpc's
+ * execve gives it.
+ */
+static void other_exit(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n,
+		       uint32_t key)
+{
+	struct acct_state *st = &t->st;
+
+	if (!(st->flags & AS_CALL) || key == KEY_NO_CALL || !KEY_NR(key))
+		return;
+	c->unmatched++;
+	st->flags |= AS_NOBEGIN;
+	if (acct_before(st->begin, n->start))
+		st->begin = n->start;
+}
+
 static inline void on_call(const struct feed_event *ev, struct acct_cpu *c, struct acct_now *n)
 {
 	struct utask *u = current_of(c, n, ev);
@@ -482,6 +500,8 @@ static inline void on_call(const struct feed_event *ev, struct acct_cpu *c, stru
 	}
 	if (unlikely(t->st.mode == AC_BUSY))
 		first_exit(u, t, n, ev->key);
+	else if (unlikely(t->st.key != ev->key))
+		other_exit(t, c, n, ev->key);
 	acct_sys_exit(t, c, n, ev->flags & FE_ERROR);
 }
 
@@ -588,14 +608,15 @@ int feed__event(struct feed *f, const struct feed_event *ev)
 
 int feed__seed(struct feed *f, const struct feed_seed *s)
 {
+	bool known = s->cpu != FEED_NOTID;
+	uint32_t slot, cpu = known ? s->cpu : 0;
 	struct acct_link *l;
 	struct acct_now n;
 	struct utask *u;
-	uint32_t slot;
 
-	if (s->cpu >= f->ncpus || !s->tid)
+	if (cpu >= f->ncpus || !s->tid)
 		return -EINVAL;
-	now_at(f, &n, s->cpu, f->now);
+	now_at(f, &n, cpu, f->now);
 	u = tid_get(s->tid);
 	if (!u || link_usable(&u->link))
 		return f->err; /* the first word counts */
@@ -608,15 +629,17 @@ int feed__seed(struct feed *f, const struct feed_seed *s)
 	set_tgid(u, u->tgid);
 	memcpy(u->comm, s->comm, strnlen(s->comm, ACCT_COMM_LEN));
 	l = link_make(u, 1, true);
-	slot = flow_seed_begin(u, l, &f->cpus[s->cpu], &n, true);
-	if (s->cls >= AC_WAIT && s->cls <= AC_STOPPED)
+	slot = flow_seed_begin(u, l, &f->cpus[cpu], &n, true);
+	if (known && s->cls >= AC_WAIT && s->cls <= AC_STOPPED)
 		flow_seed_state(&l->st, &n, s->cls, s->kthread ? KEY_NO_CALL : s->key);
 	else /* until an event tells where it runs */
 		flow_unknown_state(&l->st, n.now, &n);
-	flow_seed_end(l, slot, s->cpu, &f->cpus[s->cpu], &n);
+	if (!known) /* so that its first CPU is no migration */
+		l->st.flags &= ~AS_RAN;
+	flow_seed_end(l, slot, cpu, &f->cpus[cpu], &n);
 	n.now = f->now;
-	if (s->cls == AC_BUSY && !f->cpus[s->cpu].task)
-		first_event(&f->cpus[s->cpu], &n, u);
+	if (known && s->cls == AC_BUSY && !f->cpus[cpu].task)
+		first_event(&f->cpus[cpu], &n, u);
 	return f->err;
 }
 

@@ -69,7 +69,7 @@ struct feed;
 /* What a task is known to be before its first event: from /proc, or from a recording's header. */
 struct feed_seed {
 	uint32_t tid, tgid, uid;
-	uint32_t cpu;	 /* it is on, or was last */
+	uint32_t cpu;	 /* it is on, or was last; FEED_NOTID: that and cls are not known */
 	uint64_t start;	 /* ns, CLOCK_MONOTONIC; 0: not known */
 	uint64_t cgroup; /* id, 0: not known */
 	uint32_t cls;	 /* off-CPU class, or AC_BUSY: it runs on cpu */

@@ -37,6 +37,7 @@ struct run {
 	struct out_opts out;
 	char *why;
 	uint64_t begin; /* start of the first window */
+	uint64_t begun; /* when reading a recording began, CLOCK_MONOTONIC */
 	uint64_t done;	/* reports printed */
 	int sigfd;
 	int sig;    /* that ended the run */
@@ -232,6 +233,75 @@ static int run_windows(struct run *r)
 	return status;
 }
 
+/* ---- a recording ---- */
+
+static void show_progress(struct run *r, uint64_t now)
+{
+	double part = r->ops->progress(r->e);
+
+	if (!r->sign || part < 0 || now - r->begun < SIGN_AFTER_NS ||
+	    now - r->signed_at < NS_PER_S / 2)
+		return;
+	r->signed_at = now;
+	fprintf(stderr, "\rutilbpf: %.0f %% read ", part * 100);
+}
+
+/* REPLAY_WINDOW, REPLAY_END (also after a signal), or -errno. */
+static int replay_until(struct run *r, uint64_t end)
+{
+	int got = REPLAY_MORE;
+
+	while (got == REPLAY_MORE) {
+		struct signalfd_siginfo si;
+
+		got = r->ops->replay(r->e, end);
+		show_progress(r, clock_ns());
+		if (read(r->sigfd, &si, sizeof(si)) == sizeof(si)) {
+			r->sig = si.ssi_signo;
+			return REPLAY_END;
+		}
+	}
+	return got;
+}
+
+static int replay_window(struct run *r, uint64_t end)
+{
+	struct report rep = {0};
+	int err = r->ops->roll(r->e, end, &rep), status;
+
+	status = err ? failed("account", "the recording", err) : render(r, &rep);
+	report__free(&rep);
+	r->done++;
+	return status;
+}
+
+static int run_recording(struct run *r)
+{
+	uint64_t end, stop;
+	const char *fault;
+	int got, status = 0;
+
+	r->begun = clock_ns();
+	got = replay_until(r, 0);
+	r->begin = r->ops->start(r->e);
+	stop = r->o.duration_ns ? r->begin + r->o.duration_ns : UINT64_MAX;
+	while (got == REPLAY_WINDOW && !status) {
+		end = window_end(r);
+		got = replay_until(r, end);
+		if (got >= 0)
+			status = replay_window(r, end);
+		if (end >= stop || (r->o.count && r->done >= r->o.count))
+			break;
+	}
+	sign_clear(r);
+	fault = r->ops->fault(r->e);
+	if (fault)
+		fprintf(stderr, "utilbpf: %s\n", fault);
+	else if (got < 0)
+		return failed("read", "the recording", got);
+	return fault ? 1 : status;
+}
+
 /* COMMAND's exit status; one that outlives a signal to us is told to end, as perf stat does. */
 static int command_status(struct run *r)
 {
@@ -267,7 +337,7 @@ static int open_engine(struct run *r)
 	}
 	if (r->o.command && (err = workload__prepare(&r->w, r->o.command)))
 		return failed("fork for", "COMMAND", err);
-	r->ops = &engine_bpf;
+	r->ops = r->o.read ? &engine_file : &engine_bpf;
 	err = r->ops->open(&r->e, &r->o, level_of(&r->o), r->w ? workload__pid(r->w) : 0, r->names,
 			   why, sizeof(why));
 	if (err) {
@@ -289,7 +359,7 @@ static int run(struct run *r)
 		status = start_command(r);
 	if (status)
 		return status;
-	status = run_windows(r);
+	status = (r->ops->replay ? run_recording : run_windows)(r);
 	return status || !r->w ? status : command_status(r);
 }
 

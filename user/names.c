@@ -116,20 +116,27 @@ static const char *arch_family(const char *arch)
 	return arch;
 }
 
+void names__set_arch(struct names *n, const char *arch)
+{
+	const char *family = arch_family(arch ? arch : "");
+
+	snprintf(n->arch, sizeof(n->arch), "%s", arch && *arch ? arch : "unknown");
+	memset(n->abis, 0, sizeof(n->abis));
+	n->abis[0].name = n->arch;
+	for (size_t i = 0; i < COUNT(archs); i++)
+		if (!strcmp(archs[i].machine, family))
+			memcpy(n->abis, archs[i].abis, sizeof(n->abis));
+}
+
 struct names *names__new(const char *arch)
 {
 	struct names *n = calloc(1, sizeof(*n));
-	const char *family = arch_family(arch ? arch : "");
 
 	if (!n) {
 		errno = ENOMEM;
 		return NULL;
 	}
-	snprintf(n->arch, sizeof(n->arch), "%s", arch && *arch ? arch : "unknown");
-	n->abis[0].name = n->arch;
-	for (size_t i = 0; i < COUNT(archs); i++)
-		if (!strcmp(archs[i].machine, family))
-			memcpy(n->abis, archs[i].abis, sizeof(n->abis));
+	names__set_arch(n, arch);
 	cgroups__init(&n->cgroups);
 	return n;
 }

@@ -18,6 +18,8 @@ struct names; /* the caches of one run */
  */
 struct names *names__new(const char *arch);
 void names__free(struct names *n);
+/* Another machine's calls from now on: before any name has been asked for. */
+void names__set_arch(struct names *n, const char *arch);
 
 /*
  * The name of a call by its key (utilbpf.h). Never NULL: an unknown number becomes "sys_451",

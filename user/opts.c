@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "listen.h"
 #include "metrics.h"
@@ -45,7 +47,7 @@ enum {
 	OPT_MAX_SERIES,
 };
 
-static const char short_options[] = "+:d:i:n:e:b:s:T:Ff:o:Vvhp:t:C:G:c:u:xr:";
+static const char short_options[] = "+:d:i:n:e:b:s:T:Ff:o:Vvhp:t:C:G:c:u:xr::";
 
 static const struct option long_options[] = {
 	{"duration", required_argument, NULL, 'd'},
@@ -75,7 +77,7 @@ static const struct option long_options[] = {
 	{"syscall", required_argument, NULL, OPT_SYSCALL},
 	{"follow", no_argument, NULL, OPT_FOLLOW},
 	{"depth", required_argument, NULL, OPT_DEPTH},
-	{"read", required_argument, NULL, 'r'},
+	{"read", optional_argument, NULL, 'r'},
 	{"record", required_argument, NULL, OPT_RECORD},
 	{"listen", required_argument, NULL, OPT_LISTEN},
 	{"max-series", required_argument, NULL, OPT_MAX_SERIES},
@@ -109,9 +111,7 @@ struct absent {
 
 /* Of CONTRACT section 3, what this version does not have. */
 static const struct absent absent_options[] = {
-	{'r', NO_RECORDING},
 	{OPT_RECORD, NO_RECORDING},
-
 	{0, NULL},
 };
 
@@ -449,6 +449,8 @@ static int set_option(struct opts *o, int val, const char *arg)
 		return set_engine(o, arg);
 	case OPT_LISTEN:
 		return set_listen(o, arg);
+	case 'r': /* opts__parse() has the words that may follow */
+		return 0;
 	case OPT_JSON_SCHEMA:
 		o->action = ACTION_SCHEMA;
 		return 0;
@@ -475,6 +477,41 @@ static int set_option(struct opts *o, int val, const char *arg)
 		if (a->val == val)
 			return wrong("%s is not in this version; %s", option_name(val), a->instead);
 	return wrong("%s is no option", option_name(val));
+}
+
+/*
+ * The recording to read: the next word, unless that is an option. Without one it is what perf
+ * takes: the stream when stdin is a pipe, else perf.data. Returns how many words it took.
+ */
+static int set_read(struct opts *o, const char *arg, const char *next)
+{
+	struct stat st;
+
+	o->read = arg;
+	if (arg)
+		return 0;
+	if (next && (*next != '-' || !next[1])) {
+		o->read = next;
+		return 1;
+	}
+	o->read = !fstat(STDIN_FILENO, &st) && S_ISFIFO(st.st_mode) ? "-" : "perf.data";
+	return 0;
+}
+
+/* What does not go together with reading a recording. */
+static int check_read(const struct opts *o)
+{
+	if (o->command)
+		return wrong("-r/--read accounts a recording: leave out the COMMAND");
+	if (strcmp(o->engine, "auto"))
+		return wrong("-r/--read is an engine of its own: leave out --engine");
+	if (o->sel.kinds)
+		return wrong(
+			"-r/--read accounts every task of the recording: leave out -p, -t, -C, "
+			"-G, -c, -u, -x, --no-kthreads, --follow and --syscall");
+	if (!*o->read)
+		return wrong("-r/--read takes the name of a file, not an empty one");
+	return 0;
 }
 
 /* What is left after the options. dashes: a -- ended them. */
@@ -536,11 +573,53 @@ static int check_sub(struct opts *o, const struct sub_command *sub, char **rest)
 	return check_selection(o);
 }
 
+/* Takes the options; *last: where the last look at argv began. 0, 2, or 1: help was asked for. */
+static int take_options(struct opts *o, const struct sub_command *sub, int argc, char **argv,
+			int *last)
+{
+	int c, before, rc;
+
+	optind = 0; /* the GNU way to begin afresh: this may be a second call */
+	opterr = 0;
+	for (;;) {
+		before = *last = optind ? optind : 1;
+		c = getopt_long(argc, argv, short_options, long_options, NULL);
+		if (c == -1)
+			return 0;
+		if (c == 'h') { /* asked for help: whatever else is wrong can wait */
+			o->action = ACTION_HELP;
+			return 1;
+		}
+		if (c == '?' || c == ':')
+			rc = bad_option(c, before < argc ? argv[before] : NULL);
+		else
+			rc = fits(sub, c);
+		if (!rc)
+			rc = set_option(o, c, optarg);
+		if (!rc && c == 'r')
+			optind += set_read(o, optarg, optind < argc ? argv[optind] : NULL);
+		if (rc)
+			return rc;
+	}
+}
+
+/* What the options make together, for a run. */
+static int check_run(const struct opts *o)
+{
+	int rc = o->read ? check_read(o) : 0;
+
+	if (rc)
+		return rc;
+	if (o->count && !o->interval_ns)
+		return wrong("-n needs -i: say how long each report is, as in -i 5 -n 12");
+	return check_selection(o);
+}
+
 int opts__parse(struct opts *o, int argc, char **argv)
 {
 	const struct sub_command *sub;
 	bool dashes = false;
-	int c, before, rc;
+	int last, rc;
 
 	*o = (struct opts){.by = LEVEL_PROCESS,
 			   .top = DEFAULT_TOP,
@@ -555,26 +634,9 @@ int opts__parse(struct opts *o, int argc, char **argv)
 		argc--;
 		argv++;
 	}
-	optind = 0; /* the GNU way to begin afresh: this may be a second call */
-	opterr = 0;
-	for (;;) {
-		before = optind ? optind : 1;
-		c = getopt_long(argc, argv, short_options, long_options, NULL);
-		if (c == -1)
-			break;
-		if (c == 'h') { /* asked for help: whatever else is wrong can wait */
-			o->action = ACTION_HELP;
-			return 0;
-		}
-		if (c == '?' || c == ':')
-			rc = bad_option(c, before < argc ? argv[before] : NULL);
-		else
-			rc = fits(sub, c);
-		if (!rc)
-			rc = set_option(o, c, optarg);
-		if (rc)
-			return rc;
-	}
+	rc = take_options(o, sub, argc, argv, &last);
+	if (rc)
+		return o->action == ACTION_HELP ? 0 : rc;
 	if (sub) {
 		rc = check_sub(o, sub, argv + optind);
 		if (rc)
@@ -582,15 +644,12 @@ int opts__parse(struct opts *o, int argc, char **argv)
 		goto done;
 	}
 	/* A -- that was the value of an option ends nothing: look where getopt stood. */
-	dashes = optind == before + 1 && !strcmp(argv[before], "--");
+	dashes = optind == last + 1 && !strcmp(argv[last], "--");
 	if (o->action != ACTION_RUN)
 		goto done;
 	rc = take_command(o, argv + optind, dashes);
-	if (rc)
-		return rc;
-	if (o->count && !o->interval_ns)
-		return wrong("-n needs -i: say how long each report is, as in -i 5 -n 12");
-	rc = check_selection(o);
+	if (!rc)
+		rc = check_run(o);
 	if (rc)
 		return rc;
 done:
@@ -613,6 +672,8 @@ void opts__help(FILE *f)
 	      "  -i, --interval SEC   a report every SEC seconds\n"
 	      "  -n, --count N        with -i: N reports\n"
 	      "What:\n"
+	      "  -r, --read FILE      what `perf record` wrote to FILE (default perf.data), or\n"
+	      "                       to a pipe (-), instead of the live system\n"
 	      "  -e, --events LIST    of sched,syscalls,irqs,softirqs,hcalls,all\n"
 	      "                       (default all; sched is always on)\n"
 	      "      --engine NAME    auto or bpf (default auto)\n"
@@ -662,6 +723,7 @@ void opts__help(FILE *f)
 	      "Examples:\n"
 	      "  utilbpf -d 10                one report after 10 seconds\n"
 	      "  utilbpf -i 5 -n 12 -f json   a minute in 12 lines of JSON\n"
-	      "  utilbpf -F -- make -j4       everything about one build\n",
+	      "  utilbpf -F -- make -j4       everything about one build\n"
+	      "  utilbpf -r perf.data         where the time of a recording went\n",
 	      f);
 }

@@ -40,6 +40,7 @@ struct opts {
 	bool full;
 	enum out_format format;
 	const char *output; /* -o FILE, NULL */
+	const char *read;   /* the recording to read, "-" for stdin; NULL: the live system */
 	const char *engine; /* "auto", "bpf" */
 	uint64_t mem_limit; /* bytes for the tables in the kernel; 0: default */
 	unsigned int depth; /* --depth: of the groups that are told apart; 0: all */

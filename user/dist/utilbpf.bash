@@ -14,7 +14,7 @@ _utilbpf_value() {
 	local words=""
 	case $1 in
 	-e | --events) _utilbpf_list "sched syscalls irqs softirqs hcalls all" "$2" ;;
-	-o | --output) mapfile -t COMPREPLY < <(compgen -f -- "$2") ;;
+	-o | --output | -r | --read) mapfile -t COMPREPLY < <(compgen -f -- "$2") ;;
 	-d | --duration | -i | --interval | -n | --count | -T | --top | --mem-limit | --max-series | --listen | \
 		--depth | -p | --pid | -t | --tid | -C | --cpu | -G | --cgroup | -c | --comm | --syscall)
 		COMPREPLY=()
@@ -54,7 +54,7 @@ _utilbpf() {
 		mapfile -t COMPREPLY < <(compgen -W "serve" -- "$cur")
 		return
 	fi
-	mapfile -t COMPREPLY < <(compgen -W "-d --duration -i --interval -n --count -e --events
+	mapfile -t COMPREPLY < <(compgen -W "-d --duration -i --interval -n --count -r --read -e --events
 		--engine --mem-limit
 		-p --pid -t --tid -C --cpu -G --cgroup -c --comm -u --uid -x --exclude-self
 		--no-kthreads --follow --syscall

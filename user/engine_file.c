@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The file engine: a recording made by `perf record` instead of the live system.
+ *
+ * It owns the way from records to the accounts: which record kinds tell what, which process a tid
+ * belongs to and what it is called, as far as only other records tell; where windows end. How
+ * bytes become records is perf_data.c's, how a record becomes an event decode.c's, and what an
+ * event does to the accounts feed.c's. Time is the recording's own.
+ */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "decode.h"
+#include "engine.h"
+#include "engine_util.h"
+#include "escape.h"
+#include "feed.h"
+#include "perf_data.h"
+#include "tids.h"
+
+#define MAX_CPUS      8192  /* the most that a kernel can be built for (x86, CONFIG_MAXSMP) */
+#define CPUS_NOT_TOLD 1024  /* for a recording whose header does not say */
+#define BATCH	      20000 /* records between looks for a signal */
+#define KTHREADD      2	    /* every kernel thread is its child */
+
+struct engine {
+	struct perf_data *pd;
+	struct decode *d;
+	struct feed *f; /* NULL: no record with a time has come yet */
+	struct names *names;
+	struct tids *tids;
+	struct feed_caps caps;
+	bool has_switch, has_exit; /* sched_switch, sched_process_exit */
+	enum report_level level;
+	char path[256]; /* escaped */
+	char *why;	/* open()'s */
+	size_t why_len;
+	struct data_rec rec; /* read, and not accounted yet */
+	bool held;
+	bool ended;
+	uint32_t ncpus;
+	uint64_t start, last; /* of the window; of the last record */
+	uint64_t index, cpu_before;
+	uint64_t unknown, refused, short_raw; /* records that could not be accounted */
+	uint64_t dated;			      /* the file, CLOCK_REALTIME; a stream: now */
+	bool irq_named[4096];
+	uint64_t early_lost, counted;
+	char fault[512], note[256];
+};
+
+__attribute__((format(printf, 3, 4))) static int fail(struct engine *e, int err, const char *fmt,
+						      ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(e->why, e->why_len, fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+static int on_format(void *ctx, const char *system, const char *text, size_t len)
+{
+	struct engine *e = ctx;
+
+	/* A damaged one makes its records unknown; they are counted. */
+	return decode__format(e->d, system, text, len) == -ENOMEM ? -ENOMEM : 0;
+}
+
+/* ---- opening ---- */
+
+static void file_close(struct engine *e)
+{
+	if (!e)
+		return;
+	feed__free(e->f);
+	tids__free(e->tids);
+	perf_data__close(e->pd);
+	decode__free(e->d);
+	free(e);
+}
+
+static int file_open(struct engine **out, const struct opts *o, enum report_level level,
+		     pid_t command, struct names *names, char *why, size_t len)
+{
+	struct engine *e = calloc(1, sizeof(*e));
+	char reason[256] = "";
+	struct timespec now;
+	struct stat st;
+	int err = -ENOMEM;
+
+	(void)command;
+	*out = NULL;
+	if (e) {
+		e->names = names;
+		e->level = level;
+		e->d = decode__new(false);
+		e->tids = tids__new();
+	}
+	if (!e || !e->d || !e->tids) {
+		snprintf(why, len, "cannot start: out of memory");
+		file_close(e);
+		return err;
+	}
+	decode__limit(e->d, o->events);
+	esc__fit(e->path, sizeof(e->path), strcmp(o->read, "-") ? o->read : "stdin", 100, true);
+	e->why = why;
+	e->why_len = len;
+	err = perf_data__open(&e->pd, o->read, on_format, e, reason, sizeof(reason));
+	if (err) {
+		fail(e, err, "cannot read %s: %s%s", e->path, reason,
+		     err == -ENOENT ? "; perf record writes one, or name another with -r" : "");
+		file_close(e);
+		return err;
+	}
+	clock_gettime(CLOCK_REALTIME, &now);
+	e->dated = timespec_ns(stat(o->read, &st) ? &now : &st.st_mtim);
+	*out = e;
+	return 0;
+}
+
+/* ---- records into events ---- */
+
+/* What records have told of a task before the first event. */
+static int tell_task(void *ctx, const struct tid_entry *t)
+{
+	struct engine *e = ctx;
+	struct feed_seed seed = {.tid = t->tid,
+				 .tgid = t->tgid,
+				 .cpu = FEED_NOTID,
+				 .key = KEY_NO_CALL,
+				 .kthread = t->kthread};
+	struct feed_event ev = {.op = FEED_NAME,
+				.time = e->start,
+				.tid = FEED_NOTID,
+				.key = KEY_NO_CALL,
+				.next_tid = t->tid,
+				.next_tgid = t->tgid};
+	int err;
+
+	memcpy(seed.comm, t->comm, sizeof(seed.comm));
+	memcpy(ev.next_comm, t->comm, sizeof(ev.next_comm));
+	err = t->before ? feed__seed(e->f, &seed) : feed__event(e->f, &ev);
+	return err == -EINVAL ? 0 : err;
+}
+
+/* The header's word on the machine, when all of it has come: at the first record with a time. */
+static int begin(struct engine *e, uint64_t start)
+{
+	const struct perf_info *info = perf_data__info(e->pd);
+
+	e->ncpus = info->cpus_possible;
+	if (!e->ncpus || e->ncpus > MAX_CPUS)
+		e->ncpus = CPUS_NOT_TOLD;
+	if (info->arch[0])
+		names__set_arch(e->names, info->arch);
+	decode__set_order(e->d, info->big_endian);
+	decode__caps(e->d, &e->caps);
+	e->has_switch = e->caps.switches;
+	e->has_exit = decode__has(e->d, "sched_process_exit");
+	e->start = e->last = start;
+	e->f = feed__new(e->ncpus, NULL, e->level, false, e->names, start);
+	if (!e->f)
+		return -ENOMEM;
+	e->caps.switches |= info->has_switches;
+	e->caps.comms = true;
+	feed__caps(e->f, &e->caps);
+	return tids__each(e->tids, tell_task, e);
+}
+
+/* One event. What cannot be accounted is counted. 0 or -errno. */
+static int give(struct engine *e, struct feed_event *ev)
+{
+	int err;
+
+	if (ev->op == FEED_FORK && !ev->next_tgid) /* the tracepoint does not tell */
+		ev->next_tgid = tids__tgid(e->tids, ev->next_tid);
+	err = feed__event(e->f, ev);
+	e->refused += err == -EINVAL;
+	return err == -EINVAL ? 0 : err;
+}
+
+static int on_sample(struct engine *e, const struct data_rec *r)
+{
+	struct decode_hdr h = {r->time, r->cpu, r->pid, r->tid};
+	struct feed_event ev;
+	uint32_t irq;
+	int got = decode__event(e->d, &h, r->raw, r->raw_size, &ev);
+
+	e->unknown += got == -ENOENT;
+	e->short_raw += got == -EINVAL;
+	if (got <= 0)
+		return 0;
+	irq = KEY_NR(ev.key);
+	if (ev.op == FEED_FRAME_ENTER && KEY_CLASS(ev.key) == CALL_IRQ &&
+	    irq < sizeof(e->irq_named) && !e->irq_named[irq]) {
+		char name[64];
+		size_t len;
+		const char *at = decode__irq_name(e->d, r->raw, r->raw_size, &len);
+
+		e->irq_named[irq] = true;
+		if (at) {
+			snprintf(name, sizeof(name), "%.*s", (int)len, at);
+			names__set_irq(e->names, irq, name);
+		}
+	}
+	return give(e, &ev);
+}
+
+/* The kernel's own COMM, FORK and EXIT: names and processes, and events where no tracepoint tells.
+ */
+static int on_task(struct engine *e, const struct data_rec *r)
+{
+	struct feed_event ev = {.time = r->time,
+				.cpu = r->cpu,
+				.tid = r->tid,
+				.tgid = r->pid == PERF_NO_ID ? 0 : r->pid,
+				.key = KEY_NO_CALL,
+				.next_tid = r->of_tid,
+				.next_tgid = r->of_pid};
+	int err = 0;
+
+	if (r->type == PERF_RECORD_COMM) {
+		ev.op = FEED_NAME;
+		memcpy(ev.next_comm, r->comm, sizeof(ev.next_comm));
+		err = tids__comm(e->tids, r->of_tid, r->of_pid, r->comm, !r->time);
+		if (err)
+			return err;
+		return r->time && e->f && ev.next_comm[0] ? feed__event(e->f, &ev) : 0;
+	}
+	if (r->type == PERF_RECORD_FORK) {
+		bool kthread = r->parent_pid == KTHREADD || r->of_pid == KTHREADD;
+
+		err = tids__fork(e->tids, r->of_tid, r->of_pid, !r->time, kthread);
+		ev.flags = kthread ? FE_KTHREAD : 0;
+		ev.op = FEED_FORK;
+		if (e->caps.forks || !r->time || !e->f)
+			return err;
+	} else {
+		ev.op = FEED_EXIT;
+		ev.tid = r->of_tid;
+		ev.tgid = r->of_pid;
+		if (e->has_exit || !r->time || !e->f)
+			return 0;
+	}
+	return err ? err : give(e, &ev);
+}
+
+#define MISC_OUT     (1U << 13) /* PERF_RECORD_MISC_SWITCH_OUT */
+#define MISC_PREEMPT (1U << 14) /* PERF_RECORD_MISC_SWITCH_OUT_PREEMPT */
+
+/*
+ * Switch records, for want of sched_switch. Those of a CPU come in pairs; that of the task that
+ * leaves tells it all. Those of a task name it alone: who else ran is as good as idle.
+ */
+static int on_switch(struct engine *e, const struct data_rec *r)
+{
+	struct feed_event ev = {.time = r->time,
+				.cpu = r->cpu,
+				.op = FEED_SWITCH,
+				.tid = r->tid,
+				.tgid = r->pid,
+				.key = KEY_NO_CALL};
+	bool out = r->misc & MISC_OUT, wide = r->type == PERF_RECORD_SWITCH_CPU_WIDE;
+
+	if (e->has_switch || r->tid == PERF_NO_ID || (wide && !out))
+		return 0;
+	if (out) {
+		ev.prev_tid = r->tid;
+		ev.next_tid = wide ? r->of_tid : 0;
+		ev.next_tgid = wide ? r->of_pid : 0;
+	} else {
+		ev.next_tid = r->tid;
+		ev.next_tgid = r->pid;
+	}
+	if (r->misc & MISC_PREEMPT)
+		ev.flags = FE_PREEMPT;
+	else
+		ev.state = ACCT_TASK_INTERRUPTIBLE; /* it does not say which */
+	return give(e, &ev);
+}
+
+/* One record that is before the window's end. 0 or -errno. */
+static int account(struct engine *e, const struct data_rec *r)
+{
+	if (r->time)
+		e->last = r->time;
+	switch (r->type) {
+	case PERF_RECORD_SAMPLE:
+		return on_sample(e, r);
+	case PERF_RECORD_LOST:
+	case PERF_RECORD_LOST_SAMPLES:
+		feed__lost(e->f, r->cpu == PERF_NO_ID ? FEED_NOTID : r->cpu, r->time, r->lost);
+		return 0;
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		return on_switch(e, r);
+	default:
+		return on_task(e, r);
+	}
+}
+
+/* What comes before the first event: names, processes, and losses that concern nobody we know. */
+static int account_early(struct engine *e, const struct data_rec *r)
+{
+	e->early_lost += r->lost;
+	return r->type == PERF_RECORD_LOST || r->type == PERF_RECORD_LOST_SAMPLES ? 0
+										  : on_task(e, r);
+}
+
+static bool is_event(const struct data_rec *r)
+{
+	return r->type == PERF_RECORD_SAMPLE || r->type == PERF_RECORD_SWITCH ||
+	       r->type == PERF_RECORD_SWITCH_CPU_WIDE;
+}
+
+/* Reads the next record; held: it has a time, and waits to be accounted. 0, -EAGAIN or -errno. */
+static int next_record(struct engine *e)
+{
+	int got = perf_data__next(e->pd, &e->rec), err = 0;
+
+	if (!got)
+		e->ended = true;
+	if (got <= 0)
+		return got;
+	/* The first window begins with the first event: perf tells of tasks long before. */
+	if (!e->f && is_event(&e->rec) && e->rec.time)
+		err = begin(e, e->rec.time);
+	if (err)
+		return err;
+	if (!e->f)
+		return account_early(e, &e->rec);
+	if (!e->rec.time) /* about what was there before, whenever it comes */
+		e->rec.time = e->last;
+	e->held = true;
+	return 0;
+}
+
+/*
+ * Reads on, up to the window's end, the recording's end, or for a moment. REPLAY_MORE: for a
+ * moment; REPLAY_WINDOW: a record has come that is not before `end`; REPLAY_END; -errno.
+ */
+static int file_replay(struct engine *e, uint64_t end)
+{
+	for (int i = 0; i < BATCH && !e->ended; i++) {
+		int err = e->held ? 0 : next_record(e);
+
+		if (err == -EAGAIN)
+			return REPLAY_MORE;
+		if (err)
+			return err;
+		if (!e->held)
+			continue;
+		if (e->rec.time >= end)
+			return REPLAY_WINDOW;
+		e->held = false;
+		err = account(e, &e->rec);
+		if (err)
+			return err;
+	}
+	return e->ended ? REPLAY_END : REPLAY_MORE;
+}
+
+static uint64_t file_start(const struct engine *e)
+{
+	return e->start;
+}
+
+/* ---- reports ---- */
+
+/*
+ * The wall clock of a recording's time, if perf has noted the two together (-k); else the file is
+ * taken to be as old as its last record.
+ */
+static void wall_of(const struct engine *e, uint64_t t, struct timespec *ts)
+{
+	const struct perf_info *info = perf_data__info(e->pd);
+	uint64_t wall;
+
+	if (info->wall_ns)
+		wall = info->wall_ns + (t - info->clock_ns);
+	else
+		wall = e->dated - ((info->last ? info->last : e->last) - t);
+	ts->tv_sec = (time_t)(wall / 1000000000ULL);
+	ts->tv_nsec = (long)(wall % 1000000000ULL);
+}
+
+static void fill_host(const struct engine *e, struct report *r)
+{
+	const struct perf_info *info = perf_data__info(e->pd);
+
+	snprintf(r->host.name, sizeof(r->host.name), "%s", info->host);
+	snprintf(r->host.kernel, sizeof(r->host.kernel), "%s", info->release);
+	snprintf(r->host.arch, sizeof(r->host.arch), "%s", info->arch);
+	r->host.cpus_possible = e->ncpus;
+	r->host.cpus_online = info->cpus_online ? info->cpus_online : e->ncpus;
+}
+
+static void fill_notes(struct engine *e, struct report *r)
+{
+	size_t n = 0;
+
+	while (n < 4 && r->notes[n]) /* the accounts' own */
+		n++;
+	if (e->unknown + e->short_raw + e->refused) {
+		snprintf(e->note, sizeof(e->note),
+			 "not accounted: %llu events without a format, %llu too short, %llu with "
+			 "an impossible CPU or number",
+			 (unsigned long long)e->unknown, (unsigned long long)e->short_raw,
+			 (unsigned long long)e->refused);
+		r->notes[n++] = e->note;
+	}
+	if (perf_data__info(e->pd)->per_task)
+		r->notes[n++] = "the recording follows single tasks: what else ran is not in it";
+	if (!e->has_switch && e->caps.switches)
+		r->notes[n++] =
+			"switches without sched_switch: why a task left its CPU is not told, it "
+			"counts as sleep";
+	if (!perf_data__info(e->pd)->wall_ns)
+		r->notes[n++] = "the date is the file's: the recording's clock has none (perf "
+				"record -k)";
+}
+
+static int file_roll(struct engine *e, uint64_t end, struct report *r)
+{
+	int err;
+
+	memset(r, 0, sizeof(*r));
+	if (!e->f)
+		return -ENODATA;
+	if (!e->held || e->rec.time < end) /* it was not come to */
+		end = e->last > feed__time(e->f) ? e->last : feed__time(e->f);
+	r->index = e->index++;
+	r->engine = "file";
+	r->reason = "a recording was given to read";
+	wall_of(e, e->start, &r->start_wall);
+	fill_host(e, r);
+	names__new_window(e->names);
+	err = feed__window(e->f, end, r);
+	r->quality.lost_events += e->early_lost;
+	e->early_lost = 0;
+	r->cost.bpf_runs = since_last(&e->counted, feed__count(e->f));
+	engine__cost(r, &e->cpu_before);
+	fill_notes(e, r);
+	e->start = end;
+	return err;
+}
+
+static double file_progress(const struct engine *e)
+{
+	return perf_data__progress(e->pd);
+}
+
+static const char *file_fault(struct engine *e)
+{
+	const char *fault = perf_data__fault(e->pd);
+
+	if (!fault && e->f)
+		return NULL;
+	snprintf(e->fault, sizeof(e->fault), "%s: %s", e->path,
+		 fault ? fault
+		       : "no event in it that says where time goes: perf record -a -e "
+			 "'sched:sched_switch,raw_syscalls:*' makes such ones");
+	return e->fault;
+}
+
+const struct engine_ops engine_file = {
+	.name = "file",
+	.open = file_open,
+	.start = file_start,
+	.replay = file_replay,
+	.progress = file_progress,
+	.fault = file_fault,
+	.roll = file_roll,
+	.close = file_close,
+};
