@@ -95,6 +95,7 @@ for t in .build/san/test_* .build/test/test_*; do
 done
 suite "what is installed beside the program" python3 tests/dist/check.py
 # A minute in all; a moment each where the live tests are left out as well.
+suite "recordings" python3 tests/file/run.py
 suite "fuzz" tests/fuzz/run.sh "${NOLIVE:+2}"
 if [ -n "${NOLIVE:-}" ]; then
 	echo "skip live: NOLIVE is set"

@@ -420,11 +420,38 @@ static void test_serve(void **state)
 	bad("--listen 127.0.0.1:1", "--listen goes with a sub-command");
 }
 
+static void test_read(void **state)
+{
+	struct opts o;
+
+	(void)state;
+	good(&o, "");
+	assert_null(o.read);
+	good(&o, "-r file -d 5");
+	assert_string_equal(o.read, "file");
+	assert_int_equal(o.duration_ns, 5000000000);
+	good(&o, "-r - -F");
+	assert_string_equal(o.read, "-");
+	assert_true(o.full);
+	good(&o, "-rfile");
+	assert_string_equal(o.read, "file");
+	good(&o, "--read=file");
+	assert_string_equal(o.read, "file");
+	good(&o, "--read file -i 1");
+	assert_string_equal(o.read, "file");
+	assert_int_equal(o.interval_ns, 1000000000);
+	bad("-r file -- true", "leave out the COMMAND");
+	bad("-r file true", "'true' is no option");
+	bad("-r file --engine bpf", "leave out --engine");
+	bad("-r file -p 1", "every task of the recording");
+	bad("serve -r file", "-r/--read does not go with serve");
+	bad("--read=", "not an empty one");
+}
+
 static void test_absent(void **state)
 {
 	static const char *const lines[] = {
-		"-r f",	  "--read -", "--record f",    "start",
-		"report", "stop",     "--engine perf", "-d 1 stop",
+		"--record f", "start", "report", "stop", "--engine perf", "-d 1 stop",
 	};
 
 	(void)state;
@@ -577,10 +604,10 @@ int main(void)
 		cmocka_unit_test(test_events),	      cmocka_unit_test(test_report),
 		cmocka_unit_test(test_actions),	      cmocka_unit_test(test_command),
 		cmocka_unit_test(test_empty_command), cmocka_unit_test(test_serve),
-		cmocka_unit_test(test_absent),	      cmocka_unit_test(test_select_ids),
-		cmocka_unit_test(test_select_many),   cmocka_unit_test(test_select_words),
-		cmocka_unit_test(test_bad_options),   cmocka_unit_test(test_escapes),
-		cmocka_unit_test(test_help),
+		cmocka_unit_test(test_absent),	      cmocka_unit_test(test_read),
+		cmocka_unit_test(test_select_ids),    cmocka_unit_test(test_select_many),
+		cmocka_unit_test(test_select_words),  cmocka_unit_test(test_bad_options),
+		cmocka_unit_test(test_escapes),	      cmocka_unit_test(test_help),
 	};
 
 	return cmocka_run_group_tests_name("opts", tests, NULL, NULL);
