@@ -73,7 +73,7 @@ $(B):
 
 DEPS_BUILD := gcc make pkg-config clang llvm libbpf-dev libelf-dev zlib1g-dev libjansson-dev libseccomp-dev \
 	libtraceevent-dev libzstd-dev libcap-ng-dev libmicrohttpd-dev
-DEPS_TEST  := libcmocka-dev clang-format shellcheck strace python3 git groff-base \
+DEPS_TEST  := libcmocka-dev clang-format shellcheck strace python3 git groff-base python3-yaml systemd \
 	libclang-rt-dev
 STAMP := $(B)/deps
 
@@ -107,6 +107,10 @@ install: utilbpf
 	install -D -m 644 user/dist/utilbpf.8 $(DESTDIR)$(PREFIX)/share/man/man8/utilbpf.8
 	install -D -m 644 user/dist/utilbpf.bash \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/utilbpf
+	install -d -m 755 $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's|/usr/local/sbin/|$(PREFIX)/sbin/|' user/dist/utilbpf.service \
+		>$(DESTDIR)$(PREFIX)/lib/systemd/system/utilbpf.service
+	chmod 644 $(DESTDIR)$(PREFIX)/lib/systemd/system/utilbpf.service
 
 .PHONY: clean
 clean:

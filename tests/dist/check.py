@@ -209,6 +209,103 @@ def completion_goes_on():
         equal(complete("--", "cat", os.path.join(d, "f")), {os.path.join(d, "file")}, "a file")
 
 
+# ---- the systemd unit ----
+
+UNIT = os.path.join(DIST, "utilbpf.service")
+MAX_EXPOSURE = 1.5 # of 10, as systemd-analyze counts
+
+
+def analyze(*args):
+    """systemd-analyze on the unit, made to run the program that was built."""
+    if not shutil.which("systemd-analyze"):
+        raise Skip("no systemd-analyze")
+    with tempfile.TemporaryDirectory() as d:
+        path = os.path.join(d, "utilbpf.service")
+        with open(UNIT, encoding="utf-8") as f:
+            text = f.read()
+        need("/usr/local/sbin/utilbpf serve" in text, "ExecStart is not what make install changes")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text.replace("/usr/local/sbin/utilbpf", TOOL))
+        p = subprocess.run(["systemd-analyze", *args, path], stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT, encoding="utf-8", check=False, timeout=60,
+                           env={**os.environ, "LC_ALL": "C.UTF-8", "SYSTEMD_COLORS": "0"})
+    return p.returncode, p.stdout
+
+
+@test
+def unit_is_valid():
+    equal(analyze("verify", "--man=no"), (0, ""), "systemd-analyze verify")
+
+
+@test
+def unit_is_confined():
+    _, out = analyze("security", "--offline=true")
+    m = re.search(r"Overall exposure level for utilbpf.service: ([0-9.]+)", out)
+    need(m, "systemd-analyze security said: %s", out)
+    need(float(m[1]) <= MAX_EXPOSURE, "exposure %s is over %s:\n%s", m[1], MAX_EXPOSURE, out)
+
+
+# ---- the DaemonSet ----
+
+@test
+def daemonset_is_valid():
+    try:
+        import yaml # pylint: disable=import-outside-toplevel
+    except ImportError as e:
+        raise Skip("no python3-yaml") from e
+    with open(os.path.join(DIST, "utilbpf.k8s.yaml"), encoding="utf-8") as f:
+        docs = list(yaml.safe_load_all(f))
+    equal([d["kind"] for d in docs], ["Namespace", "DaemonSet"], "kinds")
+    spec = docs[1]["spec"]
+    pod = spec["template"]["spec"]
+    labels = spec["template"]["metadata"]["labels"]
+    equal({k: labels.get(k) for k in spec["selector"]["matchLabels"]},
+          spec["selector"]["matchLabels"], "labels of the pod")
+    equal(docs[1]["metadata"]["namespace"], docs[0]["metadata"]["name"], "namespace")
+    c, = pod["containers"]
+    # the arguments are taken, and the port is the one of the service
+    r = tool(*c["args"], "--help")
+    equal((r.returncode, r.stderr), (0, ""), "utilbpf %s" % " ".join(c["args"]))
+    port, = c["ports"]
+    need(c["args"][c["args"].index("--listen") + 1].endswith(":%d" % port["containerPort"]),
+         "the port is not where it listens")
+    equal(spec["template"]["metadata"]["annotations"]["prometheus.io/port"],
+          str(port["containerPort"]), "the annotated port")
+    for probe in ("startupProbe", "livenessProbe"):
+        equal(c[probe]["httpGet"], {"path": "/healthz", "port": port["name"]}, probe)
+    sec = c["securityContext"]
+    equal((sec["privileged"], sec["allowPrivilegeEscalation"], sec["readOnlyRootFilesystem"]),
+          (False, False, True), "securityContext")
+    equal(sec["capabilities"], {"drop": ["ALL"],
+                                "add": ["BPF", "PERFMON", "SETUID", "SETGID", "SETPCAP"]}, "caps")
+    equal({m["name"] for m in c["volumeMounts"]}, {v["name"] for v in pod["volumes"]}, "volumes")
+    need(all(m["readOnly"] for m in c["volumeMounts"]), "a volume can be written")
+
+
+# ---- the dashboard ----
+
+@test
+def dashboard_is_sound():
+    """Its queries are run against a real server in tests/live/serve.py."""
+    with open(os.path.join(DIST, "utilbpf-grafana.json"), encoding="utf-8") as f:
+        d = json.load(f)
+    ids = [p["id"] for p in d["panels"]]
+    equal(len(set(ids)), len(ids), "ids of panels")
+    variables = {v["name"] for v in d["templating"]["list"]}
+    taken = set()
+    for p in d["panels"]:
+        g = p["gridPos"]
+        cells = {(x, y) for x in range(g["x"], g["x"] + g["w"])
+                 for y in range(g["y"], g["y"] + g["h"])}
+        need(not cells & taken and g["x"] + g["w"] <= 24, "panel %s overlaps", p["title"])
+        taken |= cells
+        equal(p["type"] == "row", not p.get("targets"), "queries of panel " + p["title"])
+        for t in p.get("targets", []):
+            used = set(re.findall(r"\$(\w+)", t["expr"])) - {"__rate_interval"}
+            need(used <= variables, "unknown variables in %s", t["expr"])
+            need("utilbpf_" in t["expr"], "no series of ours in %s", t["expr"])
+
+
 # ---- make install ----
 
 @test
@@ -223,10 +320,15 @@ def make_install():
             for f in files:
                 full = os.path.join(path, f)
                 have[os.path.relpath(full, d)] = os.stat(full).st_mode & 0o777
+        with open(os.path.join(d, "opt/u/lib/systemd/system/utilbpf.service"),
+                  encoding="utf-8") as f:
+            unit = f.read()
     want = {"opt/u/sbin/utilbpf": 0o755,
             "opt/u/share/man/man8/utilbpf.8": 0o644,
-            "opt/u/share/bash-completion/completions/utilbpf": 0o644}
+            "opt/u/share/bash-completion/completions/utilbpf": 0o644,
+            "opt/u/lib/systemd/system/utilbpf.service": 0o644}
     equal(have, want, "what make install installs")
+    need("ExecStart=/opt/u/sbin/utilbpf serve" in unit, "the unit starts another program")
 
 
 if __name__ == "__main__":
