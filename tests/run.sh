@@ -102,6 +102,7 @@ if [ -n "${NOLIVE:-}" ]; then
 	skipped=$((skipped + 1))
 else
 	suite "live" python3 tests/live/run.py
+	suite "serve" python3 tests/live/serve.py
 fi
 
 echo
