@@ -129,24 +129,28 @@ static void tell_comm(struct utask *u, const char *comm, const struct acct_now *
 		rename_task(u, comm, n);
 }
 
+/* No CPU runs u any more: one of the surplus may have been seen on several. */
+static void leave_cpus(const struct utask *u)
+{
+	for (uint32_t i = 0; i < F->ncpus; i++)
+		if (unlikely(on_cpu(&F->cpus[i]) == u))
+			flow_nobody(&F->cpus[i], i, task_at(F->cpus[i].slot)->st.since);
+}
+
 /* After an event that may have ended it. */
 static void maybe_free(struct utask *u)
 {
-	if (unlikely(u->dead) && !link_usable(&u->link))
-		tid_free(u);
+	if (!unlikely(u->dead) || link_usable(&u->link))
+		return;
+	leave_cpus(u);
+	tid_free(u);
 }
 
 /* Another task has u's tid now: u must have died unseen. */
 static void gone(struct utask *u, struct acct_cpu *c, struct acct_now *n)
 {
-	for (uint32_t i = 0; i < F->ncpus;
-	     i++) { /* one of the surplus does not know where it runs */
-		uint32_t other = SLOT_OTHER(i, F->ncpus);
-
-		if (F->cpus[i].task == who_address(u) && F->cpus[i].slot == other)
-			flow_nobody(&F->cpus[i], i, task_at(other)->st.since);
-	}
 	flow_gone(u, c, n, true);
+	leave_cpus(u);
 	tid_free(u);
 }
 
