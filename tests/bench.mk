@@ -4,7 +4,7 @@
 BENCH := $(B)/bench
 
 .PHONY: bench-programs
-bench-programs: $(BENCH)/bench $(BENCH)/floor $(BENCH)/feed
+bench-programs: $(BENCH)/bench $(BENCH)/floor $(BENCH)/scrape $(BENCH)/feed
 
 bench: bench-programs
 
@@ -32,3 +32,8 @@ $(BENCH)/floor: tests/bench/floor.c $(BENCH)/floor.skel.h
 $(BENCH)/feed: tests/bench/feed.c $(B)/feed.o $(B)/collect.o $(B)/report.o $(B)/report_util.o | $(BENCH)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -o $@ $(filter %.c %.o,$^)
+
+# The program's own objects, as it is built.
+$(BENCH)/scrape: tests/bench/scrape.c $(filter-out $(B)/main.o,$(OBJS)) | $(BENCH)
+	$(say) LINK $@
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $(filter %.c %.o,$^) $(LDFLAGS) $(LIBS)

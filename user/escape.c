@@ -169,6 +169,11 @@ char *esc__label(char *dst, const char *src)
 	char unit[UNIT_LEN];
 
 	while (*src) {
+		/* nearly all of nearly every name, and there can be ten thousand of them */
+		if (*src >= ' ' && *src <= '~' && *src != '"' && *src != '\\') {
+			*dst++ = *src++;
+			continue;
+		}
 		next_unit(&src, unit);
 		for (const char *p = unit; *p; p++) {
 			if (*p == '"' || *p == '\\')

@@ -18,6 +18,7 @@ import time
 
 BENCH = ".build/bench/bench"
 FLOOR = ".build/bench/floor"
+SCRAPE = ".build/bench/scrape"
 FEED = ".build/bench/feed"
 UTILBPF = "./utilbpf"
 LOADS = ("syscall_loop", "pipe_pair", "pingpong")
@@ -28,6 +29,7 @@ MAX_SWITCH_NS = 300
 MAX_LOADER_PERCENT = 1.0
 MAX_ANON_MIB = 50
 MAX_OPEN_S = 0.5
+MAX_SCRAPE_MS = 250
 MAX_FEED_NS = 80
 
 PIPE_BYTES = 1 << 20  # what a tool prints while a load runs must fit in
@@ -374,12 +376,25 @@ def check_feed(b):
     return out
 
 
+def check_scrape(b, groups):
+    """Adding a window of so many groups to the counters, and writing them all as text."""
+    p = subprocess.run([SCRAPE, str(groups), "10"], stdout=subprocess.PIPE, check=True)
+    got = json.loads(p.stdout)
+    print(f"\n{groups} groups: add {got['add_ms']:.1f} ms, text {got['text_ms']:.1f} ms, "
+          f"{got['series']} series, {got['text_bytes'] / 2**20:.1f} MiB; "
+          f"memory at most {got['max_rss_bytes'] / 2**20:.0f} MiB")
+    b.check(f"counters and text of {groups} groups", got["add_ms"] + got["text_ms"],
+            MAX_SCRAPE_MS, "ms")
+    return got
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     ap.add_argument("--quick", action="store_true", help="few and short rounds: a smoke test")
     ap.add_argument("--rounds", type=int, help="rounds over all tools (default 12, quick 3)")
     ap.add_argument("--seconds", type=float, help="of each load (default 0.3, quick 0.15)")
     ap.add_argument("--threads", type=int, default=30000, help="default 30000; 0: none")
+    ap.add_argument("--groups", type=int, default=10000, help="default 10000; 0: none")
     ap.add_argument("--no-hot", action="store_true", help="only open time and threads")
     ap.add_argument("-o", "--output", default=".build/bench.json", help="JSON (%(default)s)")
     a = ap.parse_args()
@@ -394,6 +409,8 @@ def main():
     times = open_times(3 if a.quick else 7)
     out["open_s"] = times
     b.check("exec to open window, least", times[0], MAX_OPEN_S, "s")
+    if a.groups:
+        out["scrape"] = check_scrape(b, a.groups)
     if a.threads:
         out["threads"] = check_threads(b, a.threads, 4 if a.quick else 8)
     out["budgets"] = b.all
