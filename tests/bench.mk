@@ -4,7 +4,7 @@
 BENCH := $(B)/bench
 
 .PHONY: bench-programs
-bench-programs: $(BENCH)/bench $(BENCH)/floor $(BENCH)/scrape $(BENCH)/feed
+bench-programs: $(BENCH)/bench $(BENCH)/floor $(BENCH)/scrape $(BENCH)/groups $(BENCH)/feed
 
 bench: bench-programs
 
@@ -14,6 +14,10 @@ $(BENCH):
 $(BENCH)/bench: tests/bench/bench.c | $(BENCH)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread -o $@ $<
+
+$(BENCH)/groups: tests/bench/groups.c | $(BENCH)
+	$(say) LINK $@
+	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -o $@ $<
 
 $(BENCH)/floor.bpf.o: tests/bench/floor.bpf.c | $(BENCH)
 	$(say) BPF $@

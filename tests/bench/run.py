@@ -7,9 +7,11 @@ and ratios are taken within one run. Everything is measured from outside of the 
 """
 import argparse
 import fcntl
+import http.client
 import json
 import os
 import platform
+import re
 import shutil
 import signal
 import subprocess
@@ -19,6 +21,7 @@ import time
 BENCH = ".build/bench/bench"
 FLOOR = ".build/bench/floor"
 SCRAPE = ".build/bench/scrape"
+GROUPS = ".build/bench/groups"
 FEED = ".build/bench/feed"
 UTILBPF = "./utilbpf"
 LOADS = ("syscall_loop", "pipe_pair", "pingpong")
@@ -30,6 +33,7 @@ MAX_LOADER_PERCENT = 1.0
 MAX_ANON_MIB = 50
 MAX_OPEN_S = 0.5
 MAX_SCRAPE_MS = 250
+MAX_LIVE_SCRAPE_MS = 500
 MAX_FEED_NS = 80
 
 PIPE_BYTES = 1 << 20  # what a tool prints while a load runs must fit in
@@ -388,6 +392,63 @@ def check_scrape(b, groups):
     return got
 
 
+def cgroup_root():
+    with open("/proc/self/mounts", encoding="utf-8") as f:
+        for line in f:
+            if line.split()[2] == "cgroup2":
+                return line.split()[1]
+    raise Skip("no cgroup2 mount")
+
+
+def get_metrics(port):
+    """Milliseconds and bytes of a scrape, and how many groups it shows."""
+    begin = now()
+    c = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    c.request("GET", "/metrics")
+    body = c.getresponse().read()
+    c.close()
+    return (now() - begin) * 1e3, len(body), body.count(b"utilbpf_group_tasks{")
+
+
+def live_scrape(groups, scrapes):
+    """utilbpf serve where so many groups have a process each: each scrape ends a window."""
+    g = spawn([GROUPS, f"{cgroup_root()}/utilbpf-bench-{os.getpid()}", str(groups)], pin=False)
+    try:
+        first_line(g)
+        p = spawn([UTILBPF, "serve", "--listen", "127.0.0.1:0", "--max-series", "1000000"],
+                  pin=False)
+        try:
+            m = re.search(rb":(\d+)/metrics", p.stderr.readline())
+            if not m:
+                raise Skip("utilbpf serve does not start")
+            got = []
+            for _ in range(scrapes):
+                time.sleep(11)  # so that no figures are fresh enough to be given twice
+                got.append(get_metrics(int(m[1])))
+            rss = status_kib(p.pid, "VmRSS")
+        finally:
+            stop(p)
+    finally:
+        g.stdin.close()
+        g.wait(120)
+    if min(n for _, _, n in got) < groups:
+        raise Skip(f"only {min(n for _, _, n in got)} groups are shown")
+    return {"groups": groups, "ms": min(ms for ms, _, _ in got), "bytes": got[-1][1],
+            "rss_mib": rss / 1024}
+
+
+def check_live_scrape(b, groups):
+    got, why = {"ms": None}, None
+    try:
+        got = live_scrape(groups, 3)
+        print(f"{groups} groups of one process each: a scrape takes {got['ms']:.0f} ms and "
+              f"{got['bytes'] / 2**20:.1f} MiB, utilbpf serve {got['rss_mib']:.0f} MiB of memory")
+    except Skip as e:
+        why = got["skipped"] = str(e)
+    b.check(f"scrape of {groups} live groups", got["ms"], MAX_LIVE_SCRAPE_MS, "ms", why)
+    return got
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     ap.add_argument("--quick", action="store_true", help="few and short rounds: a smoke test")
@@ -411,6 +472,7 @@ def main():
     b.check("exec to open window, least", times[0], MAX_OPEN_S, "s")
     if a.groups:
         out["scrape"] = check_scrape(b, a.groups)
+        out["live_scrape"] = check_live_scrape(b, a.groups)
     if a.threads:
         out["threads"] = check_threads(b, a.threads, 4 if a.quick else 8)
     out["budgets"] = b.all
