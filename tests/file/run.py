@@ -438,7 +438,13 @@ def switch_records_instead_of_tracepoints():
     equal(call(t, "write")["elapsed_ns"], 100, "write")
 
 
-# ---- curt's mistakes, where a recording shows them best; tests/events has the others ----
+# ---- curt's mistakes ----
+#
+# 1 curt_01_lost_records, curt-01-*.ev; 2 and 3 curt_02_03_after_exit, curt_edge; 4 curt-04-*.ev; 5 curt-05-*.ev and
+# curt_15_softirqs; 6 curt_06_busy_is_not_assigned; 7 curt-07-*.ev; 8 curt-08-*.ev; 9 curt_09_ids, curt_edge;
+# 10 curt_10_missing_switch; 11 curt_11_moves; 12 wakeups_and_sched_stats (iowait), curt_io (execve, clone),
+# curt_12_rt_sigreturn; 13 curt-13-*.ev and check_story (CPU 1); 14 of_another_architecture, curt_14_names;
+# 15 curt_15_softirqs, wakeups_and_sched_stats; 16 tests/bench/offline.py. (.ev: tests/events)
 
 @test
 def curt_01_lost_records():
@@ -547,6 +553,41 @@ def curt_11_moves():
     equal(t["migrations"], 1, "migrations")
     cpus = {c["cpu"]: c for c in t["cpus"]}
     equal(sum(cpus[1][k] for k in CLASSES if k not in ONCPU), 300, "off-CPU time stays where it was until the move")
+
+
+@test
+def curt_12_rt_sigreturn():
+    r = perfdata.Recording()
+    r.switch(1000, 0, IDLE, SEVEN, "R")
+    r.call(1100, 0, 7, 15, to=1200, exit_nr=-1)
+    r.switch(1300, 0, SEVEN, IDLE, "S")
+    rep = made(r)
+    c = call(task(rep, 7), "rt_sigreturn")
+    equal((c["count"], c["elapsed_ns"], rep["quality"]["unmatched"]), (1, 100, 0), "rt_sigreturn")
+    r = perfdata.Recording() # the end of another call than the one that began: neither can be timed
+    r.switch(1000, 0, IDLE, SEVEN, "R")
+    r.call(1100, 0, 7, 3, to=1200, exit_nr=16)
+    r.call(1250, 0, 7, 3, to=1260)
+    r.switch(1300, 0, SEVEN, IDLE, "S")
+    rep = made(r)
+    c = call(task(rep, 7), "close")
+    equal((c["count"], c["elapsed_ns"], rep["quality"]["unmatched"]), (1, 10, 1), "close")
+
+
+@test
+def curt_14_names():
+    r = perfdata.Recording() # curt keeps the first name that it sees
+    r.comm(0, 0, 7, 7, "before")
+    r.switch(1000, 0, IDLE, (7, "before"), "R")
+    r.sample(1100, 0, 7, "task_rename", pid=7, oldcomm="before", newcomm="after")
+    r.switch(1200, 0, (7, "after"), IDLE, "S")
+    equal(task(made(r), 7)["comm"], "after", "name")
+    r = perfdata.Recording() # the other numbers of a 64-bit machine
+    r.switch(1000, 0, IDLE, SEVEN, "R")
+    r.call(1100, 0, 7, 0x40000000 | 1, to=1200)
+    r.switch(1300, 0, SEVEN, IDLE, "S")
+    c, = task(made(r), 7)["calls"]
+    equal((c["name"], c["abi"]), ("write", "x32"), "an x32 call")
 
 
 @test
