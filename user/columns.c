@@ -460,6 +460,11 @@ bool column__has(const struct column *c, enum ent kind, unsigned int use)
 	return c->at[kind].type != FIELD_NONE && (c->at[kind].use & use);
 }
 
+bool column__absent(const struct report *r, enum col_id id)
+{
+	return id >= COL_USER && id <= COL_IDLE && (r->absent & (1U << (id - COL_USER)));
+}
+
 void column__get(const struct column *c, const struct item *it, struct names *n, struct value *v)
 {
 	const struct field *f = &c->at[it->kind];

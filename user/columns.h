@@ -195,6 +195,9 @@ bool column__has(const struct column *c, enum ent kind, unsigned int use);
 /* Its value, VALUE_NULL when there is none. n may be NULL where no call is asked for its name. */
 void column__get(const struct column *c, const struct item *it, struct names *n, struct value *v);
 
+/* True for the time of a class of which r's source cannot tell: to be shown as nothing. */
+bool column__absent(const struct report *r, enum col_id id);
+
 /* Its value as a number; texts and nulls are 0. */
 uint64_t column__number(enum col_id id, const struct item *it);
 

@@ -789,6 +789,27 @@ static void next_window(struct feed *f)
 	memcpy(f->whole, f->present, f->ncpus * sizeof(*f->whole));
 }
 
+/* The classes that nothing in the source could have told of. */
+static uint32_t absent(const struct feed_caps *c)
+{
+	const struct {
+		bool told;
+		uint32_t classes;
+	} what[] = {
+		{c->irqs, 1U << AC_IRQ},
+		{c->softirqs, 1U << AC_SOFTIRQ},
+		{c->hcalls, 1U << AC_HV},
+		{c->syscall_enter && c->syscall_exit, 1U << AC_USER},
+		{c->switches, 1U << AC_WAIT | 1U << AC_SLEEP | 1U << AC_BLOCKED | 1U << AC_IOWAIT |
+				      1U << AC_STOPPED},
+	};
+	uint32_t mask = 0;
+
+	for (size_t i = 0; i < sizeof(what) / sizeof(what[0]); i++)
+		mask |= what[i].told ? 0 : what[i].classes;
+	return mask;
+}
+
 int feed__window(struct feed *f, uint64_t end, struct report *r)
 {
 	int err;
@@ -798,6 +819,7 @@ int feed__window(struct feed *f, uint64_t end, struct report *r)
 	next_window(f);
 	fill_quality(f, &r->quality);
 	fill_notes(f, r);
+	r->absent = absent(&f->caps);
 	return err;
 }
 

@@ -92,7 +92,8 @@ static int put_row(const struct writer *w, const struct source *src, size_t nr, 
 			if (!column__has(c, src[k].it.kind, USE_CSV) ||
 			    (src[k].identity && !c->identity))
 				continue;
-			column__get(c, &src[k].it, w->names, &v);
+			if (!column__absent(w->r, c - columns))
+				column__get(c, &src[k].it, w->names, &v);
 			break;
 		}
 		put_value(w->f, &v);

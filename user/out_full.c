@@ -46,13 +46,15 @@ static void put_ms(FILE *f, uint64_t ns)
 }
 
 /* A null is "--", as in curt. */
-static void put_times(FILE *f, const struct item *it, const enum col_id *cols)
+static void put_times(const struct full *x, const struct item *it, const enum col_id *cols)
 {
+	FILE *f = x->f;
+
 	for (; *cols != COL_NR; cols++) {
 		struct value v;
 
 		column__get(&columns[*cols], it, NULL, &v);
-		if (v.type == VALUE_UINT)
+		if (v.type == VALUE_UINT && !column__absent(x->r, *cols))
 			put_ms(f, v.u);
 		else
 			fprintf(f, " %12s", "--");
@@ -94,15 +96,17 @@ static void put_task_head(FILE *f)
 }
 
 /* moves: NULL where curt has none either, on the rows of single CPUs. */
-static void put_task_row(FILE *f, const char *id, const char *comm, const char *cpu,
+static void put_task_row(const struct full *x, const char *id, const char *comm, const char *cpu,
 			 const struct item *it, const uint64_t *moves)
 {
+	FILE *f = x->f;
+
 	fprintf(f, "\t[%8s] ", id);
 	put_name(f, comm);
 	fprintf(f, " %3s", cpu);
-	put_times(f, it, on_cols);
+	put_times(x, it, on_cols);
 	fputs(" |", f);
-	put_times(f, it, off_cols);
+	put_times(x, it, off_cols);
 	put_util(f, it);
 	if (moves)
 		fprintf(f, " %6" PRIu64, *moves);
@@ -136,9 +140,9 @@ static void put_call(const struct full *x, const struct item *it)
 	fprintf(x->f, "\t\t(%3s)", other ? "--" : id);
 	put_name(x->f, name);
 	fprintf(x->f, " %6" PRIu64, c->count);
-	put_times(x->f, it, times);
+	put_times(x, it, times);
 	fprintf(x->f, " | %6" PRIu64 " %6u", c->errors, c->open);
-	put_times(x->f, it, split_cols);
+	put_times(x, it, split_cols);
 	fputc('\n', x->f);
 }
 
@@ -184,9 +188,9 @@ static int put_task(const struct full *x, const struct item *it, uint32_t last_e
 		struct item row = {ENT_TASK_CPU, &t->cpus[i]};
 
 		snprintf(cpu, sizeof(cpu), "%u", t->cpus[i].cpu);
-		put_task_row(x->f, id, comm.s, cpu, &row, NULL);
+		put_task_row(x, id, comm.s, cpu, &row, NULL);
 	}
-	put_task_row(x->f, id, comm.s, "ALL", it, &t->migrations);
+	put_task_row(x, id, comm.s, "ALL", it, &t->migrations);
 	return put_calls(x, &t->calls);
 }
 
@@ -238,7 +242,7 @@ static int put_proc(const struct full *x, const struct item *it)
 		return err;
 	column__get(&columns[COL_COMM], it, NULL, &comm);
 	put_task_head(x->f);
-	put_task_row(x->f, "ALL", tasks ? "" : comm.s, "ALL", it, &p->migrations);
+	put_task_row(x, "ALL", tasks ? "" : comm.s, "ALL", it, &p->migrations);
 	/* with the tasks their calls have been told */
 	if (!tasks)
 		err = put_calls(x, &p->calls);
@@ -263,12 +267,13 @@ static int put_procs(const struct full *x)
 
 /* --- summaries --- */
 
-static void put_cpu_row(FILE *f, const char *label, const struct rep_cpu *c)
+static void put_cpu_row(const struct full *x, const char *label, const struct rep_cpu *c)
 {
+	FILE *f = x->f;
 	struct item it = {ENT_CPU, c};
 
 	fprintf(f, "\t[%8s]", label);
-	put_times(f, &it, cpu_cols);
+	put_times(x, &it, cpu_cols);
 	put_util(f, &it);
 	fprintf(f, " %10" PRIu64 "\n", c->switches);
 }
@@ -283,10 +288,10 @@ static void put_cpus(const struct full *x)
 	fputs(" |  util%   switches\n", x->f);
 	for (size_t i = 0; i < x->r->nr_cpus; i++) {
 		snprintf(label, sizeof(label), "%u", x->r->cpus[i].cpu);
-		put_cpu_row(x->f, label, &x->r->cpus[i]);
+		put_cpu_row(x, label, &x->r->cpus[i]);
 		column__add(ENT_CPU, &all, &x->r->cpus[i]);
 	}
-	put_cpu_row(x->f, "ALL", &all);
+	put_cpu_row(x, "ALL", &all);
 	fputc('\n', x->f);
 }
 
@@ -309,9 +314,9 @@ static int put_groups(const struct full *x)
 		const struct rep_group *g = items[i].rec;
 
 		fprintf(x->f, "\t[%8u]", g->tasks);
-		put_times(x->f, &items[i], on_cols);
+		put_times(x, &items[i], on_cols);
 		fputs(" |", x->f);
-		put_times(x->f, &items[i], off_cols);
+		put_times(x, &items[i], off_cols);
 		put_util(x->f, &items[i]);
 		fputs("  ", x->f);
 		esc__put(x->f, g->path ? g->path : "");
@@ -333,7 +338,7 @@ static int put_system(const struct full *x)
 		moves += x->r->procs[i].migrations;
 	fputs("    ALL:\n", x->f);
 	put_task_head(x->f);
-	put_task_row(x->f, "ALL", "", "ALL", &it, x->r->level >= LEVEL_PROCESS ? &moves : NULL);
+	put_task_row(x, "ALL", "", "ALL", &it, x->r->level >= LEVEL_PROCESS ? &moves : NULL);
 	err = put_calls(x, &x->r->sys_calls);
 	fputc('\n', x->f);
 	return err;

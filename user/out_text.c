@@ -109,7 +109,7 @@ static void cpu_line(const struct text *x, const struct rep_cpu *c, const char *
 
 		if (!l->shown[i])
 			continue;
-		if (c->online_ns)
+		if (c->online_ns && !(x->r->absent & (1U << cpu_classes[i].cls)))
 			fprintf(x->f, "%*.1f%%", CPU_CELL - 1, p < 999.9 ? p : 999.9);
 		else
 			fprintf(x->f, "%*s", CPU_CELL, "-");
@@ -307,7 +307,7 @@ static int put_table(const struct text *x, const struct table_column *cols, size
 {
 	struct table_row *rows = calloc(shown + 1, sizeof(*rows));
 	union any_rec *more = calloc(1, sizeof(*more));
-	struct table t = {x->f, x->names, x->width, x->o->color, x->ms, cols, nr_cols};
+	struct table t = {x->f, x->names, x->width, x->o->color, x->ms, cols, nr_cols, x->r};
 	char label[NUM_LEN];
 	int err = -ENOMEM;
 

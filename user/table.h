@@ -46,6 +46,7 @@ struct table {
 	bool ms; /* a short window: milliseconds where it would be seconds */
 	const struct table_column *cols;
 	size_t nr_cols;
+	const struct report *r; /* whose rows these are */
 };
 
 #define TABLE_COLS_MAX 24

@@ -7,6 +7,8 @@ alone say; recordings made by perfdata.py have every layout, byte order and dama
 that was worked out by hand. Needs ./utilbpf, no privilege.
 """
 import collections
+import csv
+import io
 import os
 import re
 import subprocess
@@ -617,6 +619,13 @@ def what_a_recording_lacks():
         _, out, _ = tool("-r", path)
         need(b"sched_switch was not recorded" in out, "no note: %s", out.decode())
     equal(call(made(r)["system"], "close")["count"], 1, "close")
+    with Made(story(perfdata.Recording(events=[e for e in perfdata.EVENTS if not e.startswith("softirq")]))) as path:
+        _, out, _ = tool("-r", path, "-f", "csv", "-b", "cpu")
+        rows = list(csv.DictReader(io.StringIO(out.decode())))
+        need(rows and all(r["softirq_ns"] == "" and r["user_ns"] != "" for r in rows if r["level"] == "cpu"),
+             "a class that was not recorded is not empty: %s", out.decode())
+        _, out, _ = tool("-r", path, "-F")
+        need(re.search(rb"\n\t\[ *7\] seven  .* 0\.000450 +0\.000850 +0\.000000 +-- ", out), "%s", out.decode())
     rep = made(story(perfdata.Recording()), "-e", "sched")
     equal(rep["system"]["calls"], [], "calls with -e sched")
     r = perfdata.Recording()
