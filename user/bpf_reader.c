@@ -81,7 +81,7 @@ int bpf_reader__map(struct bpf_reader *r)
 		return err;
 	r->t = (struct tables){r->ncpus,   r->online,	  r->cpus.mem, r->tasks.mem,
 			       r->tasks.n, r->calls.mem,  r->calls.n,  r->rows.mem,
-			       r->rows.n,  r->icalls.mem, r->icalls.n};
+			       r->rows.n,  r->icalls.mem, r->icalls.n, 0};
 	return 0;
 }
 
@@ -221,20 +221,6 @@ uint64_t bpf_reader__map_bytes(const struct bpf_reader *rd)
 		sum += value * n;
 	}
 	return sum;
-}
-
-/* What no table was large enough for stays to be told: it is missing from the windows, too. */
-void bpf_reader__forget_warmup(struct bpf_reader *rd)
-{
-	struct report r = {0};
-
-	read_programs(rd, &r);
-	for (uint32_t i = 0; i < rd->ncpus; i++) {
-		const struct acct_cpu *c = &rd->t.cpus[i];
-
-		rd->before.runs += c->events + c->irq_events;
-		rd->before.unmatched += c->unmatched + c->irq_unmatched;
-	}
 }
 
 static void fill_quality(struct bpf_reader *rd, struct report *r)

@@ -741,6 +741,9 @@ int collect__reap(struct collect *c, const struct tables *t, const struct window
 		if (!task_copy(t, s, &copy, &cpu) || !is_dead(&copy, w->epoch) ||
 		    !slot_used(c, &copy, s, w))
 			continue;
+		/* Its last calls are not in the copy yet: the next time. */
+		if (t->icalls_at && !acct_before(copy.id.end, t->icalls_at))
+			continue;
 		copy.bank[w->epoch & 1].end_cls = AC_NONE;
 		who = who_is(c, s, &copy.id, &copy.st, false);
 		c->gen_of[s] = copy.tag >> 32;

@@ -24,6 +24,7 @@ struct tables {
 	uint32_t nrows;
 	struct acct_call *icalls;
 	uint32_t nicalls;
+	uint64_t icalls_at; /* icalls is a copy of this time; 0: it is what programs write to */
 };
 
 /* The window to be collected: [start, end) is `epoch`. */

@@ -93,7 +93,6 @@ static int first_window(struct engine *e)
 	err = bpf_table__refresh(&r->cpus);
 	if (!err)
 		err = collect__start(r->collect, &r->t, start);
-	bpf_reader__forget_warmup(r);
 	return err ? bpf_load__fail(&e->load, err, "cannot start the first window: %s",
 				    strerror(-err))
 		   : 0;
@@ -168,6 +167,7 @@ static int bpf_poll(struct engine *e)
 	/* Looking for them costs a walk over the records: only when slots could run short. */
 	if (exited - e->exited < REAP_AT)
 		return 0;
+	r->t.icalls_at = r->icalls.copied ? clock_ns() : 0;
 	if (bpf_table__refresh(&r->icalls))
 		return 0;
 	return collect__reap(r->collect, &r->t, &r->win);

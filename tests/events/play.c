@@ -245,8 +245,8 @@ static int run_open(struct run *r, struct play *p)
 	script__init(st, p->script->ncpus);
 	for (uint32_t i = 0; i < p->script->ncpus; i++)
 		r->online[i] = true;
-	r->t = (struct tables){SC_CPUS,	 r->online, st->cpus, st->tasks,  SC_SLOTS, st->calls,
-			       SC_CALLS, st->rows,  SC_ROWS,  st->icalls, SC_ICALLS};
+	r->t = (struct tables){SC_CPUS,	 r->online, st->cpus, st->tasks,  SC_SLOTS,  st->calls,
+			       SC_CALLS, st->rows,  SC_ROWS,  st->icalls, SC_ICALLS, 0};
 	r->collect = collect__new(LEVEL_TASK, false, NULL, free_slot, r);
 	return r->collect ? 0 : fail(p, "collect", "no memory");
 }

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "../../bpf/utilbpf.h"
 #include "utilbpf.skel.h"
@@ -39,6 +40,7 @@ static const struct variant variants[] = {
 static struct btf *vmlinux;
 static char *logs[MAX_PROGS];
 static bool ppc;
+static bool probe_read; /* bpf_probe_read_kernel is allowed: not in lockdown=confidentiality */
 
 static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
@@ -73,6 +75,8 @@ static bool wanted(const struct variant *v, const char *prog)
 
 	if (!strcmp(prog, "seed_tasks"))
 		return true;
+	if (!probe_read && strstr(prog, "task_rename"))
+		return false;
 	if (strncmp(prog, flavour, 4))
 		return false;
 	return !strcmp(prog + 4, "seed_cpu") || tp_has_btf(prog + 4);
@@ -116,6 +120,7 @@ static struct utilbpf_bpf *open_variant(const struct variant *v, const char *onl
 	k->rodata->machine = ppc ? 3 : strcmp(u.machine, "aarch64") ? 1 : 2;
 	k->rodata->ncpus = 8;
 	k->rodata->have_storage = v->storage;
+	k->rodata->have_probe_read = probe_read;
 	k->rodata->have_prev_state = prev_state_args() >= 5;
 	if (!v->alone)
 		functions_static(k->obj);
@@ -226,6 +231,8 @@ static const char *impossible(const struct variant *v)
 {
 	if (v->storage && libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) <= 0)
 		return "no task storage for tracing programs";
+	if (!v->btf && !probe_read)
+		return "no bpf_probe_read_kernel: the kernel is locked down";
 	if (v->btf && !has_helper("BPF_FUNC_get_current_task_btf"))
 		return "no bpf_get_current_task_btf";
 	return NULL;
@@ -252,6 +259,26 @@ static int check(const struct variant *v)
 	return err ? each_program(v, &alone_refused) : 0;
 }
 
+/* As user/bpf_load.c asks. */
+static bool can_probe_read(void)
+{
+	const struct bpf_insn insns[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 1, .src_reg = 10},
+		{.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 1, .imm = -8},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 2, .imm = 8},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 3},
+		{.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_probe_read_kernel},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	int fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "probe_read", "GPL", insns,
+			       sizeof(insns) / sizeof(insns[0]), NULL);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 int main(void)
 {
 	int bad = 0;
@@ -262,6 +289,7 @@ int main(void)
 		if (!logs[i])
 			return 1;
 	}
+	probe_read = can_probe_read();
 	vmlinux = btf__load_vmlinux_btf();
 	if (!vmlinux) {
 		printf("no all this kernel has no BTF (%s)\n", strerror(errno));
