@@ -97,6 +97,8 @@ suite "what is installed beside the program" python3 tests/dist/check.py
 # A minute in all; a moment each where the live tests are left out as well.
 suite "recordings" python3 tests/file/run.py
 suite "fuzz" tests/fuzz/run.sh "${NOLIVE:+2}"
+check "coverage of the state machine" python3 tests/coverage.py
+grep '%' "$log"
 if [ -n "${NOLIVE:-}" ]; then
 	echo "skip live: NOLIVE is set"
 	skipped=$((skipped + 1))

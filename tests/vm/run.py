@@ -64,13 +64,14 @@ VERIFY = Step("verifier", [])
 
 GUESTS = [
     Guest("amd64-6.1", "amd64", DEBIAN_6_1, [
-        VERIFY, Step("bpf", FULL + HOTPLUG), Step("bpf, raw_tp", FEW, RAW),
+        VERIFY, Step("bpf", FULL), Step("bpf, raw_tp", FEW, RAW),
         Step("bpf, hash", FEW, HASH)]),
     Guest("amd64-6.12", "amd64", DEBIAN_6_12, [
-        VERIFY, Step("bpf", FULL + HOTPLUG), Step("bpf, raw_tp", FEW, RAW),
-        Step("bpf, hash", FEW, HASH)]),
+        VERIFY, Step("bpf", LAWS + FEW[1:]), Step("bpf, raw_tp", FEW, RAW),
+        Step("bpf, hash", FEW, HASH), Step("bpf, CPU hotplug", HOTPLUG)]),
     # Each load takes the verifier half a minute here: it walks the cold paths with each caller.
-    Guest("amd64-5.10", "amd64", DEBIAN_5_10, [VERIFY, Step("bpf, raw_tp, hash", FEW)]),
+    Guest("amd64-5.10", "amd64", DEBIAN_5_10, [
+        VERIFY, Step("bpf, raw_tp, hash", FEW[:2])]),
     Guest("ppc64el-6.12", "ppc64el", POWER_6_12, [
         VERIFY, Step("bpf", FEW + ["hypervisor_calls_agree"])], "radix MMU, XIVE"),
     Guest("ppc64el-6.12-hash", "ppc64el", POWER_6_12, [
@@ -82,7 +83,7 @@ GUESTS = [
         VERIFY, Step("bpf: refused", ["refused_with_a_reason"])], "no BTF"),
     Guest("arm64-6.1", "arm64", DEBIAN_6_1, [VERIFY, Step("bpf", FEW)]),
     Guest("amd64-6.12-lockdown", "amd64", DEBIAN_6_12, [
-        Step("bpf", FEW)], "lockdown", "lsm=lockdown,capability lockdown=confidentiality"),
+        VERIFY, Step("bpf", FEW[:2])], "lockdown", "lsm=lockdown,capability lockdown=confidentiality"),
     Guest("amd64-6.12-64cpus", "amd64", DEBIAN_6_12, [
         Step("bpf", ["many_cpus", "descriptors_with_many_cpus"])], "64 CPUs", smp=64, mem="2G"),
 ]
@@ -171,7 +172,9 @@ def qemu(guest, kernel, initrd):
     if not shutil.which(a.qemu):
         raise fetch.Missing("no %s" % a.qemu)
     machine = list(guest.machine) or a.machine
-    return [a.qemu, *machine, "-accel", "tcg,thread=multi", "-smp", str(guest.smp), "-m", guest.mem,
+    # Far more CPUs than the host has wait for each other's locks unless they take turns.
+    accel = "tcg,thread=%s" % ("single" if guest.smp > 8 else "multi")
+    return [a.qemu, *machine, "-accel", accel, "-smp", str(guest.smp), "-m", guest.mem,
             "-display", "none", "-nodefaults", "-no-reboot", "-serial", "stdio", "-kernel", kernel,
             "-initrd", initrd, "-append",
             "console=%s quiet panic=-1 %s" % (a.console, guest.append)]
@@ -334,9 +337,11 @@ def write_manual(text):
 
 def run_guest(guest):
     suite, meta = guest.kernel
-    kernel, release = fetch.kernel(suite, guest.arch,
-                                   meta + (guest.arch if meta.endswith("-") else ""))
-    parts = images(guest.arch)
+    with open(os.path.join(fetch.CACHE, "lock"), "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX) # others may use the cache, too
+        kernel, release = fetch.kernel(suite, guest.arch,
+                                       meta + (guest.arch if meta.endswith("-") else ""))
+        parts = images(guest.arch)
     stage = os.path.join(BUILD, guest.name)
     with open(stage + ".job", "w", encoding="ascii") as f:
         f.write(job(guest))
@@ -364,18 +369,16 @@ def main(args):
     os.makedirs(fetch.CACHE, exist_ok=True)
     os.makedirs(BUILD, exist_ok=True)
     results, skipped = [], 0
-    with open(os.path.join(fetch.CACHE, "lock"), "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        for g in GUESTS:
-            if names and g.name not in names:
-                continue
-            if only.get(g.name):
-                g = g._replace(steps=[s for s in g.steps if s.engine in only[g.name]])
-            try:
-                results += run_guest(g)
-            except fetch.Missing as e:
-                say("skip %s: %s", g.name, e)
-                skipped += 1
+    for g in GUESTS:
+        if names and g.name not in names:
+            continue
+        if only.get(g.name):
+            g = g._replace(steps=[s for s in g.steps if s.engine in only[g.name]])
+        try:
+            results += run_guest(g)
+        except fetch.Missing as e:
+            say("skip %s: %s", g.name, e)
+            skipped += 1
     if not names and not skipped:
         write_manual(table(results))
     passed, failed = sum(r.passed for r in results), sum(r.failed for r in results)
