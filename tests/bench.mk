@@ -4,7 +4,7 @@
 BENCH := $(B)/bench
 
 .PHONY: bench-programs
-bench-programs: $(BENCH)/bench $(BENCH)/floor $(BENCH)/scrape $(BENCH)/groups $(BENCH)/feed
+bench-programs: $(BENCH)/bench $(BENCH)/floor $(BENCH)/scrape $(BENCH)/groups $(BENCH)/feed $(BENCH)/rate
 
 bench: bench-programs
 
@@ -15,7 +15,7 @@ $(BENCH)/bench: tests/bench/bench.c | $(BENCH)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -pthread -o $@ $<
 
-$(BENCH)/groups: tests/bench/groups.c | $(BENCH)
+$(BENCH)/groups $(BENCH)/rate: $(BENCH)/%: tests/bench/%.c | $(BENCH)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -o $@ $<
 

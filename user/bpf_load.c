@@ -18,6 +18,7 @@
 #include "../bpf/acct.h"
 #include "bpf_load.h"
 #include "engine.h"
+#include "engine_util.h"
 
 /* ---- what is loaded ---- */
 
@@ -393,17 +394,22 @@ int bpf_load__fail(struct bpf_load *l, int err, const char *fmt, ...)
 
 const char *bpf_load__advice(int err)
 {
+	if (err != -ENOSYS && engine__locked_down())
+		return "the kernel is locked down (confidentiality): boot it with a lower "
+		       "lockdown=";
 	switch (-err) {
 	case EPERM:
-	case EACCES:
 		return "run as root, or with CAP_BPF and CAP_PERFMON";
 	case ENOSYS:
 		return "this kernel is built without bpf(2)";
 	case ENOMEM:
 		return "give less with --mem-limit";
-	default:
-		return "see -v for what the kernel said";
 	}
+	if (!kernel_btf())
+		return "this kernel has no BTF (/sys/kernel/btf/vmlinux)";
+	if (err == -EACCES || err == -EINVAL)
+		return "the kernel's verifier refused a program, see -v -v; or run as root";
+	return "see -v -v for what the kernel said";
 }
 
 static int attach(struct bpf_load *l)

@@ -46,6 +46,11 @@ struct engine_ops {
 	double (*progress)(const struct engine *e); /* 0 to 1; negative: not known */
 	/* What was wrong with its input, in one line; NULL: nothing. */
 	const char *(*fault)(struct engine *e);
+	/*
+	 * After the last roll: completes what the engine writes besides reports; NULL: nothing. 0,
+	 * or -errno and one line in why.
+	 */
+	int (*finish)(struct engine *e, char *why, size_t len);
 	void (*close)(struct engine *e); /* NULL-safe */
 };
 
@@ -59,6 +64,16 @@ enum {
 
 extern const struct engine_ops engine_bpf;
 extern const struct engine_ops engine_file;
+extern const struct engine_ops engine_perf;
+
+/*
+ * Opens the engine that o->engine names; "auto" takes bpf, and where that fails says on stderr in
+ * one line why, and takes perf. Returns its operations, and in *reason why it is that one (lives
+ * for ever; NULL: the engine's own word). NULL, with one line in why: none works.
+ */
+const struct engine_ops *engine__open(struct engine **e, const struct opts *o,
+				      enum report_level level, pid_t command, struct names *names,
+				      const char **reason, char *why, size_t len);
 
 /* For --version: which engines and kernel features this machine has. */
 void engine_bpf__features(FILE *f);

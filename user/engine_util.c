@@ -44,6 +44,18 @@ void engine__host(struct report *r, uint32_t possible, const bool *online)
 		r->host.cpus_online += online[i];
 }
 
+bool engine__locked_down(void)
+{
+	FILE *f = fopen("/sys/kernel/security/lockdown", "re");
+	char line[128] = "";
+	bool yes;
+
+	yes = f && fgets(line, sizeof(line), f) && strstr(line, "[confidentiality]");
+	if (f)
+		fclose(f);
+	return yes;
+}
+
 void engine__cost(struct report *r, uint64_t *cpu_before)
 {
 	struct timespec ts;

@@ -14,6 +14,9 @@ void engine__online(bool *online, uint32_t n);
 /* Name, kernel and CPUs of this machine; online[possible] as from engine__online(). */
 void engine__host(struct report *r, uint32_t possible, const bool *online);
 
+/* Whether the kernel is locked down to confidentiality: neither perf nor BPF may look into it. */
+bool engine__locked_down(void);
+
 /* The loader's own memory, and its CPU time since *cpu_before (ns), which moves on. */
 void engine__cost(struct report *r, uint64_t *cpu_before);
 

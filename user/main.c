@@ -19,7 +19,9 @@
 #include "engine.h"
 #include "escape.h"
 #include "metrics.h"
+#include "perf_events.h"
 #include "serve.h"
+#include "verify.h"
 #include "version.h"
 #include "workload.h"
 
@@ -35,10 +37,10 @@ struct run {
 	struct names *names;
 	struct workload *w;
 	struct out_opts out;
-	char *why;
-	uint64_t begin; /* start of the first window */
-	uint64_t begun; /* when reading a recording began, CLOCK_MONOTONIC */
-	uint64_t done;	/* reports printed */
+	const char *reason; /* why it is this engine, NULL: as it says itself */
+	uint64_t begin;	    /* start of the first window */
+	uint64_t begun;	    /* when reading a recording began, CLOCK_MONOTONIC */
+	uint64_t done;	    /* reports printed */
 	int sigfd;
 	int sig;    /* that ended the run */
 	bool ended; /* COMMAND has */
@@ -53,6 +55,14 @@ static int failed(const char *what, const char *on, int err)
 	esc__put(stderr, on);
 	fprintf(stderr, ": %s\n", strerror(-err));
 	return 1;
+}
+
+/* A line that is ready, but for what a file name in it may hold. */
+static void complain(const char *why)
+{
+	fputs("utilbpf: ", stderr);
+	esc__put(stderr, why);
+	fputs("\n", stderr);
 }
 
 static enum report_level level_of(const struct opts *o)
@@ -150,6 +160,10 @@ static int render(struct run *r, const struct report *rep)
 	int err;
 
 	sign_clear(r);
+	if (r->o.verify) {
+		err = verify__print(r->e, r->out.f);
+		return err ? failed("write", "the comparison", err) : 0;
+	}
 	switch (r->o.format) {
 	case FORMAT_JSON:
 		err = out__json(rep, r->names, &r->out);
@@ -220,6 +234,8 @@ static int run_windows(struct run *r)
 		if (over)
 			end = clock_ns();
 		err = r->ops->roll(r->e, end, &rep);
+		if (r->reason)
+			rep.reason = r->reason;
 		if (err)
 			status = failed("read", "the accounts", err);
 		else
@@ -328,7 +344,7 @@ static int start_command(struct run *r)
 /* Also what an engine needs: the selection with its names looked up, and COMMAND, waiting. */
 static int open_engine(struct run *r)
 {
-	char why[512] = "";
+	char why[1200] = "";
 	int err = sel__resolve(&r->o.sel, r->names, true, why, sizeof(why));
 
 	if (err) {
@@ -337,11 +353,10 @@ static int open_engine(struct run *r)
 	}
 	if (r->o.command && (err = workload__prepare(&r->w, r->o.command)))
 		return failed("fork for", "COMMAND", err);
-	r->ops = r->o.read ? &engine_file : &engine_bpf;
-	err = r->ops->open(&r->e, &r->o, level_of(&r->o), r->w ? workload__pid(r->w) : 0, r->names,
-			   why, sizeof(why));
-	if (err) {
-		fprintf(stderr, "utilbpf: %s\n", why);
+	r->ops = engine__open(&r->e, &r->o, level_of(&r->o), r->w ? workload__pid(r->w) : 0,
+			      r->names, &r->reason, why, sizeof(why));
+	if (!r->ops) {
+		complain(why);
 		return 1;
 	}
 	r->begin = r->ops->start(r->e);
@@ -350,6 +365,7 @@ static int open_engine(struct run *r)
 
 static int run(struct run *r)
 {
+	char why[512] = "";
 	int status, err = catch_signals(r);
 
 	if (err)
@@ -360,6 +376,10 @@ static int run(struct run *r)
 	if (status)
 		return status;
 	status = (r->ops->replay ? run_recording : run_windows)(r);
+	if (r->ops->finish && r->ops->finish(r->e, why, sizeof(why))) {
+		complain(why);
+		status = 1;
+	}
 	return status || !r->w ? status : command_status(r);
 }
 
@@ -389,6 +409,7 @@ static int version(void)
 {
 	printf("utilbpf %s\n", UTILBPF_VERSION);
 	engine_bpf__features(stdout);
+	perf_events__features(stdout);
 	return 0;
 }
 

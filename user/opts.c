@@ -27,6 +27,7 @@
 #define MAX_COUNT    UINT32_MAX
 #define MIN_MEM	     (1ULL << 20)
 #define DEFAULT_TOP  20
+#define MAX_PAGES    (1U << 20) /* of a ring */
 #define MAX_DEPTH    255
 
 /* What is shown of an argument: enough to know it again. */
@@ -39,6 +40,7 @@ enum {
 	OPT_MEM_LIMIT,
 	OPT_JSON_SCHEMA,
 	OPT_RECORD,
+	OPT_VERIFY,
 	OPT_NO_KTHREADS,
 	OPT_SYSCALL,
 	OPT_FOLLOW,
@@ -47,7 +49,7 @@ enum {
 	OPT_MAX_SERIES,
 };
 
-static const char short_options[] = "+:d:i:n:e:b:s:T:Ff:o:Vvhp:t:C:G:c:u:xr::";
+static const char short_options[] = "+:d:i:n:e:m:b:s:T:Ff:o:Vvhp:t:C:G:c:u:xr::";
 
 static const struct option long_options[] = {
 	{"duration", required_argument, NULL, 'd'},
@@ -61,6 +63,7 @@ static const struct option long_options[] = {
 	{"format", required_argument, NULL, 'f'},
 	{"output", required_argument, NULL, 'o'},
 	{"engine", required_argument, NULL, OPT_ENGINE},
+	{"mmap-pages", required_argument, NULL, 'm'},
 	{"mem-limit", required_argument, NULL, OPT_MEM_LIMIT},
 	{"json-schema", no_argument, NULL, OPT_JSON_SCHEMA},
 	{"version", no_argument, NULL, 'V'},
@@ -79,6 +82,7 @@ static const struct option long_options[] = {
 	{"depth", required_argument, NULL, OPT_DEPTH},
 	{"read", optional_argument, NULL, 'r'},
 	{"record", required_argument, NULL, OPT_RECORD},
+	{"verify", no_argument, NULL, OPT_VERIFY},
 	{"listen", required_argument, NULL, OPT_LISTEN},
 	{"max-series", required_argument, NULL, OPT_MAX_SERIES},
 	{NULL, 0, NULL, 0},
@@ -101,19 +105,7 @@ static const struct sub_command sub_commands[] = {
 	{NULL, ACTION_RUN, {0}},
 };
 
-#define NO_RECORDING "only the live system is accounted: say how long with -d SEC"
-#define NO_DAEMON    "account for a while with -d SEC, or again and again with -i SEC"
-
-struct absent {
-	int val;
-	const char *instead;
-};
-
-/* Of CONTRACT section 3, what this version does not have. */
-static const struct absent absent_options[] = {
-	{OPT_RECORD, NO_RECORDING},
-	{0, NULL},
-};
+#define NO_DAEMON "account for a while with -d SEC, or again and again with -i SEC"
 
 static const char *const absent_commands[] = {"start", "report", "stop", NULL};
 
@@ -300,10 +292,8 @@ static int set_format(struct opts *o, const char *arg)
 
 static int set_engine(struct opts *o, const char *arg)
 {
-	if (!strcmp(arg, "perf"))
-		return wrong("--engine perf is not in this version: take auto or bpf");
-	if (strcmp(arg, "auto") && strcmp(arg, "bpf"))
-		return wrong("--engine takes auto or bpf, not %s", Q(arg));
+	if (strcmp(arg, "auto") && strcmp(arg, "bpf") && strcmp(arg, "perf"))
+		return wrong("--engine takes auto, bpf or perf, not %s", Q(arg));
 	o->engine = arg;
 	return 0;
 }
@@ -321,6 +311,13 @@ static int set_number(struct opts *o, int val, const char *arg)
 	uint64_t v;
 
 	switch (val) {
+	case 'm':
+		if (!parse_count(arg, MAX_PAGES, &v) || !v || v & (v - 1))
+			return wrong("%s takes a number of pages that is a power of two, up to %u, "
+				     "not %s",
+				     option_name(val), MAX_PAGES, Q(arg));
+		o->mmap_pages = v;
+		return 0;
 	case 'n':
 		if (!parse_count(arg, MAX_COUNT, &o->count) || !o->count)
 			return wrong("-n/--count takes a whole number from 1 to %u, not %s",
@@ -428,6 +425,7 @@ static int set_option(struct opts *o, int val, const char *arg)
 		return set_seconds(val, arg, &o->interval_ns);
 	case 'n':
 	case 'T':
+	case 'm':
 	case OPT_MEM_LIMIT:
 	case OPT_DEPTH:
 	case OPT_MAX_SERIES:
@@ -449,6 +447,14 @@ static int set_option(struct opts *o, int val, const char *arg)
 		return set_engine(o, arg);
 	case OPT_LISTEN:
 		return set_listen(o, arg);
+	case OPT_RECORD:
+		if (!*arg)
+			return wrong("--record takes the name of a file, not an empty one");
+		o->record = arg;
+		return 0;
+	case OPT_VERIFY:
+		o->verify = true;
+		return 0;
 	case 'r': /* opts__parse() has the words that may follow */
 		return 0;
 	case OPT_JSON_SCHEMA:
@@ -473,9 +479,6 @@ static int set_option(struct opts *o, int val, const char *arg)
 	rc = set_selection(o, val, arg);
 	if (rc >= 0)
 		return rc;
-	for (const struct absent *a = absent_options; a->val; a++)
-		if (a->val == val)
-			return wrong("%s is not in this version; %s", option_name(val), a->instead);
 	return wrong("%s is no option", option_name(val));
 }
 
@@ -503,8 +506,9 @@ static int check_read(const struct opts *o)
 {
 	if (o->command)
 		return wrong("-r/--read accounts a recording: leave out the COMMAND");
-	if (strcmp(o->engine, "auto"))
-		return wrong("-r/--read is an engine of its own: leave out --engine");
+	if (strcmp(o->engine, "auto") || o->record || o->verify)
+		return wrong("-r/--read is an engine of its own: leave out --engine, --record and "
+			     "--verify");
 	if (o->sel.kinds)
 		return wrong(
 			"-r/--read accounts every task of the recording: leave out -p, -t, -C, "
@@ -603,10 +607,21 @@ static int take_options(struct opts *o, const struct sub_command *sub, int argc,
 	}
 }
 
+/* What of the perf engine's can be with what else. */
+static int check_engines(const struct opts *o)
+{
+	if (o->verify && (o->format != FORMAT_TEXT || o->full || strcmp(o->engine, "auto")))
+		return wrong("--verify runs both engines and prints a text of its own: leave out "
+			     "--engine, -f and -F");
+	if (o->record && (o->verify || !strcmp(o->engine, "bpf")))
+		return wrong("--record needs the perf engine: leave out --engine bpf and --verify");
+	return 0;
+}
+
 /* What the options make together, for a run. */
 static int check_run(const struct opts *o)
 {
-	int rc = o->read ? check_read(o) : 0;
+	int rc = o->read ? check_read(o) : check_engines(o);
 
 	if (rc)
 		return rc;
@@ -676,8 +691,14 @@ void opts__help(FILE *f)
 	      "                       to a pipe (-), instead of the live system\n"
 	      "  -e, --events LIST    of sched,syscalls,irqs,softirqs,hcalls,all\n"
 	      "                       (default all; sched is always on)\n"
-	      "      --engine NAME    auto or bpf (default auto)\n"
-	      "      --mem-limit SIZE memory for the tables in the kernel, from 1M, as in 64M\n"
+	      "      --engine NAME    bpf, perf, or auto (default): bpf, perf where that fails\n"
+	      "      --record FILE    perf: keep the events, too, as a perf.data file\n"
+	      "  -m, --mmap-pages N   perf: pages of each CPU's ring, a power of two (default:\n"
+	      "                       by CPUs and memory)\n"
+	      "      --mem-limit SIZE memory for the tables in the kernel (perf: for all\n"
+	      "                       rings), from 1M, as in 64M\n"
+	      "      --verify         account with both engines at once, and tell where they\n"
+	      "                       differ\n"
 	      "Who, of all that runs (every kind given must match; of a list, one):\n"
 	      "  -p, --pid PID,..     these processes\n"
 	      "  -t, --tid TID,..     these threads\n"

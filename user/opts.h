@@ -41,7 +41,10 @@ struct opts {
 	enum out_format format;
 	const char *output; /* -o FILE, NULL */
 	const char *read;   /* the recording to read, "-" for stdin; NULL: the live system */
-	const char *engine; /* "auto", "bpf" */
+	const char *engine; /* "auto", "bpf", "perf" */
+	size_t mmap_pages;  /* -m: of each perf ring, a power of two; 0: default */
+	bool verify;	    /* both engines, and their differences */
+	const char *record; /* --record FILE, NULL */
 	uint64_t mem_limit; /* bytes for the tables in the kernel; 0: default */
 	unsigned int depth; /* --depth: of the groups that are told apart; 0: all */
 	struct selection sel;

@@ -131,16 +131,19 @@ static void take_pair(struct cursor *c, uint32_t *a, uint32_t *b)
 		*b = half[1];
 }
 
+/* The order of the fields is that of perf_output_sample() in kernel/events/core.c. */
 static void parse_sample(struct cursor *c, uint64_t sample_type, struct perf_rec *rec)
 {
 	uint64_t room;
 
-	rec->id = take(c);
+	if (sample_type & PERF_SAMPLE_IDENTIFIER)
+		rec->id = take(c);
 	if (sample_type & PERF_SAMPLE_IP)
 		take(c);
 	take_pair(c, &rec->pid, &rec->tid);
 	rec->time = take(c);
-	take_pair(c, &rec->cpu, NULL);
+	if (sample_type & PERF_SAMPLE_CPU)
+		take_pair(c, &rec->cpu, NULL);
 	if (sample_type & PERF_SAMPLE_PERIOD)
 		take(c);
 	room = c->end - c->p;
@@ -154,25 +157,31 @@ static void parse_sample(struct cursor *c, uint64_t sample_type, struct perf_rec
 }
 
 /* What sample_id_all puts at the end of every other record: pid and tid, time, CPU, id. */
-#define TRAILER (4 * sizeof(uint64_t))
-
-static void parse_other(struct cursor *c, struct perf_rec *rec)
+static void parse_other(struct cursor *c, uint64_t sample_type, struct perf_rec *rec)
 {
+	const uint64_t fields = sample_type & (PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+					       PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER);
+	const ptrdiff_t trailer = __builtin_popcountll(fields) * sizeof(uint64_t);
 	struct cursor t = {.end = c->end};
 
-	if (c->end - c->p < (ptrdiff_t)TRAILER) {
+	if (c->end - c->p < trailer) {
 		c->bad = true;
 		return;
 	}
-	t.p = c->end - TRAILER;
+	t.p = c->end - trailer;
 	take_pair(&t, &rec->pid, &rec->tid);
 	rec->time = take(&t);
-	take_pair(&t, &rec->cpu, NULL);
-	rec->id = take(&t);
-	c->end -= TRAILER;
+	if (fields & PERF_SAMPLE_CPU)
+		take_pair(&t, &rec->cpu, NULL);
+	if (fields & PERF_SAMPLE_IDENTIFIER)
+		rec->id = take(&t);
+	c->end -= trailer;
 	if (rec->type == PERF_RECORD_LOST) {
 		take(c); /* an id of the event that found no room: one of many */
 		rec->lost = take(c);
+	} else if (rec->type == PERF_RECORD_FORK) {
+		take_pair(c, &rec->new_pid, NULL);
+		take_pair(c, &rec->new_tid, NULL);
 	}
 }
 
@@ -184,11 +193,12 @@ int perf_rec__parse(const struct perf_event_header *h, uint64_t sample_type, str
 	memset(rec, 0, sizeof(*rec));
 	rec->type = h->type;
 	rec->misc = h->misc;
+	rec->cpu = PERF_REC_NO_CPU;
 	if (h->size < sizeof(*h))
 		return -EBADMSG;
 	if (h->type == PERF_RECORD_SAMPLE)
 		parse_sample(&c, sample_type, rec);
 	else
-		parse_other(&c, rec);
+		parse_other(&c, sample_type, rec);
 	return c.bad ? -EBADMSG : 0;
 }

@@ -50,27 +50,33 @@ void perf_ring__end(struct perf_ring *r);
 
 /*
  * What every event of a ring asks for, so that its records can be read without knowing whose they
- * are. IP and PERIOD are for perf.data files only: perf report wants them.
+ * are. Every byte costs the traced program: which event it is stands in the tracepoint's record
+ * itself, and which CPU is told by the ring, unless the ring is a task's. A perf.data file needs
+ * more.
  */
-#define PERF_REC_SAMPLE                                                                            \
-	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |           \
-	 PERF_SAMPLE_RAW)
-#define PERF_REC_SAMPLE_FILE (PERF_REC_SAMPLE | PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD)
+#define PERF_REC_SAMPLE	     (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW)
+#define PERF_REC_SAMPLE_TASK (PERF_REC_SAMPLE | PERF_SAMPLE_CPU)
+#define PERF_REC_SAMPLE_FILE                                                                       \
+	(PERF_REC_SAMPLE_TASK | PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD)
 
 /* One record, taken apart. Pointers point into it. */
 struct perf_rec {
 	uint32_t type; /* PERF_RECORD_* */
 	uint16_t misc;
-	uint64_t id, time; /* of the event; ns */
-	uint32_t pid, tid, cpu;
+	uint64_t id, time; /* of the event, 0: not asked for; ns */
+	uint32_t pid, tid;
+	uint32_t cpu;	 /* PERF_REC_NO_CPU: not asked for */
 	const void *raw; /* PERF_RECORD_SAMPLE: the tracepoint's own record */
 	uint32_t raw_size;
-	uint64_t lost; /* PERF_RECORD_LOST: how many */
+	uint64_t lost;		   /* PERF_RECORD_LOST: how many */
+	uint32_t new_pid, new_tid; /* PERF_RECORD_FORK: the child */
 };
 
+#define PERF_REC_NO_CPU UINT32_MAX
+
 /*
- * Takes h, which is h->size bytes, apart; sample_type is PERF_REC_SAMPLE or PERF_REC_SAMPLE_FILE,
- * with sample_id_all. 0; -EBADMSG: its size does not fit what it should hold.
+ * Takes h, which is h->size bytes, apart; sample_type is one of PERF_REC_*, with sample_id_all. 0;
+ * -EBADMSG: its size does not fit what it should hold.
  */
 int perf_rec__parse(const struct perf_event_header *h, uint64_t sample_type, struct perf_rec *rec);
 

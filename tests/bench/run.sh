@@ -9,6 +9,7 @@ if [ "$(id -u)" != 0 ]; then
 fi
 make bench-programs
 status=0
+[ $# -gt 0 ] || python3 tests/bench/ring.py || status=1
 [ $# -gt 0 ] || python3 tests/bench/offline.py || status=1
 python3 tests/bench/run.py "$@" || status=1
 exit $status

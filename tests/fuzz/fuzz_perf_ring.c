@@ -19,6 +19,8 @@ static uint64_t touch(const struct perf_rec *rec)
 
 int LLVMFuzzerTestOneInput(const uint8_t *in, size_t len)
 {
+	static const uint64_t types[] = {PERF_REC_SAMPLE, PERF_REC_SAMPLE_TASK,
+					 PERF_REC_SAMPLE_FILE};
 	struct perf_event_mmap_page *meta;
 	const struct perf_event_header *h;
 	uint64_t sum = 0;
@@ -36,8 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *in, size_t len)
 	if (!perf_ring__over(&r, meta, data, SIZE)) {
 		perf_ring__begin(&r);
 		while ((h = perf_ring__next(&r)))
-			if (!perf_rec__parse(h, in[3] & 1 ? PERF_REC_SAMPLE : PERF_REC_SAMPLE_FILE,
-					     &rec))
+			if (!perf_rec__parse(h, types[in[3] % 3], &rec))
 				sum += touch(&rec);
 		perf_ring__end(&r);
 		if (meta->data_tail != meta->data_head)

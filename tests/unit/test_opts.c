@@ -350,7 +350,31 @@ static void test_actions(void **state)
 	assert_string_equal(o.engine, "bpf");
 	good(&o, "--engine=auto");
 	assert_string_equal(o.engine, "auto");
-	bad("--engine ftrace", "--engine takes auto or bpf, not 'ftrace'");
+	good(&o, "--engine perf");
+	assert_string_equal(o.engine, "perf");
+	bad("--engine ftrace", "--engine takes auto, bpf or perf, not 'ftrace'");
+	good(&o, "-d 1");
+	assert_int_equal(o.mmap_pages, 0);
+	assert_null(o.record);
+	good(&o, "--record f");
+	assert_string_equal(o.record, "f");
+	good(&o, "--record f --engine perf");
+	bad("--record f --engine bpf", "--record needs the perf engine");
+	good(&o, "--verify -d 1");
+	assert_true(o.verify);
+	bad("--verify -f json", "--verify runs both engines");
+	bad("--verify --engine perf", "--verify runs both engines");
+	bad("--record=", "--record takes the name of a file");
+	good(&o, "-m 1 -d 1");
+	assert_int_equal(o.mmap_pages, 1);
+	good(&o, "--mmap-pages=1024");
+	assert_int_equal(o.mmap_pages, 1024);
+	bad("-m 3",
+	    "-m/--mmap-pages takes a number of pages that is a power of two, up to 1048576, "
+	    "not '3'");
+	bad("-m 0", "not '0'");
+	bad("-m 2097152", "not '2097152'");
+	bad("-m 64K", "not '64K'");
 }
 
 static void test_command(void **state)
@@ -451,13 +475,16 @@ static void test_read(void **state)
 static void test_absent(void **state)
 {
 	static const char *const lines[] = {
-		"--record f", "start", "report", "stop", "--engine perf", "-d 1 stop",
+		"start",
+		"report",
+		"stop",
+		"-d 1 stop",
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
 		bad(lines[i], "not in this version");
-	bad("--record f", "--record is not in this version");
+	bad("-d 1 stop", "stop is not in this version");
 }
 
 static void test_select_ids(void **state)

@@ -167,27 +167,23 @@ static void sizes_that_cannot_be(void **state)
 
 struct sample {
 	struct perf_event_header h;
-	uint64_t id;
 	uint32_t pid, tid;
 	uint64_t time;
-	uint32_t cpu, res;
 	uint32_t raw_size;
 	unsigned char raw[20];
 };
 
 static void a_sample(void **state)
 {
-	struct sample s = {
-		{PERF_RECORD_SAMPLE, 1, sizeof(s)}, 77, 5, 6, 123456789, 3, 0, 20, "raw"};
+	struct sample s = {{PERF_RECORD_SAMPLE, 1, sizeof(s)}, 5, 6, 123456789, 20, "raw"};
 	struct perf_rec rec;
 
 	(void)state;
 	assert_int_equal(perf_rec__parse(&s.h, PERF_REC_SAMPLE, &rec), 0);
-	assert_int_equal(rec.id, 77);
 	assert_int_equal(rec.pid, 5);
 	assert_int_equal(rec.tid, 6);
 	assert_int_equal(rec.time, 123456789);
-	assert_int_equal(rec.cpu, 3);
+	assert_int_equal(rec.cpu, PERF_REC_NO_CPU);
 	assert_int_equal(rec.raw_size, 20);
 	assert_ptr_equal(rec.raw, s.raw);
 	for (uint16_t size = 0; size < sizeof(s); size++) {
@@ -199,6 +195,27 @@ static void a_sample(void **state)
 	assert_int_equal(perf_rec__parse(&s.h, PERF_REC_SAMPLE, &rec), -EBADMSG);
 	s.raw_size = UINT32_MAX;
 	assert_int_equal(perf_rec__parse(&s.h, PERF_REC_SAMPLE, &rec), -EBADMSG);
+}
+
+static void a_sample_of_a_task(void **state)
+{
+	struct {
+		struct perf_event_header h;
+		uint32_t pid, tid;
+		uint64_t time;
+		uint32_t cpu, res;
+		uint32_t raw_size;
+		unsigned char raw[12];
+	} s = {{PERF_RECORD_SAMPLE, 1, sizeof(s)}, 5, 6, 99, 3, 0, 12, "raw"};
+	struct perf_rec rec;
+
+	(void)state;
+	assert_int_equal(perf_rec__parse(&s.h, PERF_REC_SAMPLE_TASK, &rec), 0);
+	assert_int_equal(rec.tid, 6);
+	assert_int_equal(rec.time, 99);
+	assert_int_equal(rec.cpu, 3);
+	assert_int_equal(rec.raw_size, 12);
+	assert_ptr_equal(rec.raw, s.raw);
 }
 
 static void a_sample_for_a_file(void **state)
@@ -238,7 +255,7 @@ static void a_lost_record(void **state)
 	struct perf_rec rec;
 
 	(void)state;
-	assert_int_equal(perf_rec__parse(&l.h, PERF_REC_SAMPLE, &rec), 0);
+	assert_int_equal(perf_rec__parse(&l.h, PERF_REC_SAMPLE_FILE, &rec), 0);
 	assert_int_equal(rec.lost, 4711);
 	assert_int_equal(rec.time, 55);
 	assert_int_equal(rec.cpu, 2);
@@ -246,8 +263,27 @@ static void a_lost_record(void **state)
 	assert_int_equal(rec.id, 77);
 	for (uint16_t size = 0; size < sizeof(l); size += 8) {
 		l.h.size = size;
-		assert_int_equal(perf_rec__parse(&l.h, PERF_REC_SAMPLE, &rec), -EBADMSG);
+		assert_int_equal(perf_rec__parse(&l.h, PERF_REC_SAMPLE_FILE, &rec), -EBADMSG);
 	}
+}
+
+static void a_fork_record(void **state)
+{
+	struct {
+		struct perf_event_header h;
+		uint32_t pid, ppid, tid, ptid;
+		uint64_t body_time;
+		uint32_t by_pid, by_tid;
+		uint64_t time;
+	} f = {{PERF_RECORD_FORK, 0, sizeof(f)}, 10, 20, 11, 21, 1, 20, 21, 55};
+	struct perf_rec rec;
+
+	(void)state;
+	assert_int_equal(perf_rec__parse(&f.h, PERF_REC_SAMPLE, &rec), 0);
+	assert_int_equal(rec.new_pid, 10);
+	assert_int_equal(rec.new_tid, 11);
+	assert_int_equal(rec.time, 55);
+	assert_int_equal(rec.tid, 21);
 }
 
 int main(void)
@@ -259,8 +295,10 @@ int main(void)
 		cmocka_unit_test(nonsense_is_given_up),
 		cmocka_unit_test(sizes_that_cannot_be),
 		cmocka_unit_test(a_sample),
+		cmocka_unit_test(a_sample_of_a_task),
 		cmocka_unit_test(a_sample_for_a_file),
 		cmocka_unit_test(a_lost_record),
+		cmocka_unit_test(a_fork_record),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

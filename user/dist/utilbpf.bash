@@ -14,15 +14,15 @@ _utilbpf_value() {
 	local words=""
 	case $1 in
 	-e | --events) _utilbpf_list "sched syscalls irqs softirqs hcalls all" "$2" ;;
-	-o | --output | -r | --read) mapfile -t COMPREPLY < <(compgen -f -- "$2") ;;
-	-d | --duration | -i | --interval | -n | --count | -T | --top | --mem-limit | --max-series | --listen | \
+	-o | --output | --record | -r | --read) mapfile -t COMPREPLY < <(compgen -f -- "$2") ;;
+	-m | --mmap-pages | -d | --duration | -i | --interval | -n | --count | -T | --top | --mem-limit | --max-series | --listen | \
 		--depth | -p | --pid | -t | --tid | -C | --cpu | -G | --cgroup | -c | --comm | --syscall)
 		COMPREPLY=()
 		;;
 	-u | --uid) _utilbpf_list "$(compgen -u)" "$2" ;;
 	-b | --by) words="system cpu group process task" ;;
 	-f | --format) words="text json csv openmetrics" ;;
-	--engine) words="auto bpf" ;;
+	--engine) words="auto bpf perf" ;;
 	-s | --sort)
 		words="tid pid comm cgroup uid count errors elapsed pending open avg active min max
 			cpu util user sys irq softirq hv busy wait sleep blocked iowait stopped idle
@@ -55,7 +55,7 @@ _utilbpf() {
 		return
 	fi
 	mapfile -t COMPREPLY < <(compgen -W "-d --duration -i --interval -n --count -r --read -e --events
-		--engine --mem-limit
+		--engine --verify --record -m --mmap-pages --mem-limit
 		-p --pid -t --tid -C --cpu -G --cgroup -c --comm -u --uid -x --exclude-self
 		--no-kthreads --follow --syscall
 		-b --by --depth -s --sort -T --top -F --full -f --format --max-series -o --output --listen

@@ -1,0 +1,680 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The engine for kernels that do not let us use BPF: the same tracepoints through perf rings, and
+ * the same state machine in user space (feed.h).
+ *
+ * Two threads. The reader does nothing but bring events from the rings into queues, and goes before
+ * others: rings are small, so that writing to them stays cheap, and what is not read in time is
+ * lost. The other one, our caller's, takes events from the queues into the accounts, and may be
+ * busy with a report for long.
+ *
+ * How time flows. Every pass reads all rings up to where they are. An event that was stamped before
+ * the last pass began has had that whole pass to get into its ring: so all that is older than the
+ * last pass is in the queues by now, and goes to the accounts in the order of time. There is no
+ * look-ahead of so and so many events or milliseconds. What comes later all the same is counted in
+ * out_of_order.
+ *
+ * How a run begins: the rings are started, then every task is looked up in /proc, then the window
+ * is opened. The events in between bring what /proc has told up to date.
+ */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "engine.h"
+#include "engine_util.h"
+#include "merge.h"
+#include "perf_events.h"
+#include "perf_write.h"
+#include "procseed.h"
+
+/* How long after a window's end its last events may still be on their way into a ring. */
+#define SETTLE_NS 2000000ULL
+/* How often to look for CPUs that come and go. */
+#define HOTPLUG_NS 500000000ULL
+/* Between two passes when no ring has woken the reader. */
+#define PASS_MS 25
+/* Events that are accounted between two chances for the reader. */
+#define BATCH 2048
+/* Part of the memory that queues may take before rings are left to overflow. */
+#define QUEUE_PART 16
+
+#define READER_PRIORITY 1
+#define READER_NICE	(-15)
+
+struct engine {
+	/* Both threads'; under lock once the reader runs. */
+	pthread_mutex_t lock;
+	struct perf_events *pe;
+	struct merge merge;
+	struct perf_write *file; /* --record; NULL: not asked for */
+	uint64_t pass_at;	 /* when the last pass began */
+	uint64_t complete;	 /* all events before that are in the queues */
+	int err;		 /* of an earlier pass: the next report would be wrong */
+	bool named;		 /* file holds the names of those who were there before */
+	bool stop;
+
+	pthread_t reader;
+	pid_t reader_tid;
+	sem_t is_there, may_run;
+	bool have_reader;
+
+	struct decode *decode;
+	struct feed *feed;
+	struct names *names;
+	bool *online;
+	uint32_t ncpus; /* possible */
+	struct feed_seed *seeds;
+	size_t nr_seeds, cap_seeds;
+	const char *path; /* of file */
+	uint64_t begin;	  /* of the first window */
+	uint64_t start;	  /* of the current one */
+	uint64_t index;
+	uint64_t limit; /* no event from here on may go to the accounts yet */
+	size_t batch;	/* accounted since the reader had its chance */
+	size_t queue_max;
+	uint64_t hotplug_at;
+	uint64_t cpu_before, count_before;
+	uint64_t sample_type;
+	char *why;
+	size_t why_len;
+};
+
+__attribute__((format(printf, 3, 4))) static int fail(struct engine *e, int err, const char *fmt,
+						      ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(e->why, e->why_len, fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+/* ---- from rings to queues ---- */
+
+/* n more were lost of s before `time`, unless that has been told already. */
+static int put_lost(struct engine *e, struct perf_source *s, uint64_t total, uint64_t time)
+{
+	struct merged *m;
+
+	if (total <= s->lost_told)
+		return 0;
+	m = merge__slot(&e->merge, s->queue);
+	if (!m)
+		return -ENOMEM;
+	m->lost = total - s->lost_told;
+	m->ev.time = time;
+	m->ev.cpu = s->cpu < 0 ? FEED_NOTID : (uint32_t)s->cpu;
+	merge__commit(&e->merge, s->queue);
+	s->lost_told = total;
+	return 0;
+}
+
+static int put_sample(struct engine *e, struct perf_source *s, const struct perf_rec *rec)
+{
+	uint32_t cpu = rec->cpu == PERF_REC_NO_CPU ? (uint32_t)s->cpu : rec->cpu;
+	struct decode_hdr h = {rec->time, cpu, rec->pid, rec->tid};
+	struct merged *m;
+	int err;
+
+	/* The hole comes before the record behind it, whose stamp is older than the hole's own. */
+	err = put_lost(e, s, s->lost, rec->time);
+	if (err)
+		return err;
+	m = merge__slot(&e->merge, s->queue);
+	if (!m)
+		return -ENOMEM;
+	err = decode__event(e->decode, &h, rec->raw, rec->raw_size, &m->ev);
+	if (err < 0)
+		s->lost++; /* damaged: as good as lost */
+	if (err <= 0)
+		return 0;
+	if (m->ev.op == FEED_FORK && m->ev.next_tid == s->new_tid)
+		m->ev.next_tgid = s->new_pid;
+	merge__commit(&e->merge, s->queue);
+	return 0;
+}
+
+static int put_record(struct engine *e, struct perf_source *s, const struct perf_event_header *h)
+{
+	struct perf_rec rec;
+
+	if (perf_rec__parse(h, e->sample_type, &rec)) {
+		s->lost++;
+		return 0;
+	}
+	switch (rec.type) {
+	case PERF_RECORD_SAMPLE:
+		return put_sample(e, s, &rec);
+	case PERF_RECORD_LOST:
+		s->lost += rec.lost;
+		return 0;
+	case PERF_RECORD_FORK: /* sched_process_fork is the next, see kernel_clone() */
+		s->new_pid = rec.new_pid;
+		s->new_tid = rec.new_tid;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int read_ring(struct engine *e, struct perf_source *s)
+{
+	const struct perf_event_header *h;
+	uint64_t torn = s->ring.torn;
+	int err = 0;
+
+	if (perf_ring__begin(&s->ring) + PERF_RECORD_ROOM > s->ring.size)
+		s->was_full = true;
+	while (!err && (h = perf_ring__next(&s->ring))) {
+		if (e->file)
+			perf_write__record(e->file, h);
+		err = put_record(e, s, h);
+	}
+	s->lost += s->ring.torn - torn;
+	perf_ring__end(&s->ring);
+	return err;
+}
+
+/* One pass: reads every ring up to where it is. What is older than the pass before is complete. */
+static int pass(struct engine *e)
+{
+	uint64_t before = e->pass_at;
+	int err = 0;
+
+	if (e->merge.waiting > e->queue_max) /* what the accounts do not keep up with is lost */
+		return 0;
+	e->pass_at = clock_ns();
+	for (size_t i = 0; !err && i < e->pe->nr; i++)
+		err = read_ring(e, &e->pe->sources[i]);
+	if (e->file && e->named)
+		perf_write__round(e->file);
+	e->complete = before;
+	return err;
+}
+
+/* Takes note of rings that woke us; one whose CPU or task is gone is not waited for any more. */
+static void acknowledge(struct engine *e, const struct epoll_event *ev, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (ev[i].events & (EPOLLHUP | EPOLLERR))
+			epoll_ctl(e->pe->epfd, EPOLL_CTL_DEL, ev[i].data.fd, NULL);
+}
+
+/* First of all real-time threads' least; where that is not allowed, as nice as may be. */
+static void go_first(void)
+{
+	struct sched_param p = {.sched_priority = READER_PRIORITY};
+
+	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &p))
+		setpriority(PRIO_PROCESS, 0, READER_NICE);
+}
+
+static void *reader(void *arg)
+{
+	struct epoll_event ev[64];
+	struct engine *e = arg;
+	bool stop = false;
+
+	e->reader_tid = syscall(SYS_gettid);
+	sem_post(&e->is_there);
+	while (sem_wait(&e->may_run) && errno == EINTR)
+		;
+	go_first();
+	while (!stop) {
+		int n = e->pe ? epoll_wait(e->pe->epfd, ev, 64, PASS_MS) : 0;
+
+		pthread_mutex_lock(&e->lock);
+		stop = e->stop;
+		if (!stop) {
+			acknowledge(e, ev, n);
+			if (!e->err)
+				e->err = pass(e);
+		}
+		pthread_mutex_unlock(&e->lock);
+	}
+	return NULL;
+}
+
+/*
+ * Makes the reader, which waits for its word: the events' filters want to know its tid. Whoever
+ * holds the lock inherits its priority.
+ */
+static int make_reader(struct engine *e)
+{
+	pthread_mutexattr_t a;
+	int err;
+
+	pthread_mutexattr_init(&a);
+	pthread_mutexattr_setprotocol(&a, PTHREAD_PRIO_INHERIT);
+	err = pthread_mutex_init(&e->lock, &a);
+	pthread_mutexattr_destroy(&a);
+	sem_init(&e->is_there, 0, 0);
+	sem_init(&e->may_run, 0, 0);
+	if (!err)
+		err = pthread_create(&e->reader, NULL, reader, e);
+	if (err)
+		return fail(e, -err, "cannot make a thread: %s", strerror(err));
+	e->have_reader = true;
+	while (sem_wait(&e->is_there) && errno == EINTR)
+		;
+	return 0;
+}
+
+static void end_reader(struct engine *e)
+{
+	if (!e->have_reader)
+		return;
+	pthread_mutex_lock(&e->lock);
+	e->stop = true;
+	pthread_mutex_unlock(&e->lock);
+	sem_post(&e->may_run);
+	pthread_join(e->reader, NULL);
+	pthread_mutex_destroy(&e->lock);
+}
+
+/* ---- from queues to the accounts ---- */
+
+static int account(void *ctx, const struct merged *it)
+{
+	struct engine *e = ctx;
+	int err;
+
+	if (it->lost) {
+		feed__lost(e->feed, it->ev.cpu, it->ev.time, it->lost);
+		return 0;
+	}
+	err = feed__event(e->feed, &it->ev);
+	return err == -EINVAL ? 0 : err; /* of a CPU that cannot be: decoded from nonsense */
+}
+
+#define BATCH_FULL 1 /* no -errno */
+
+static int account_batch(void *ctx, const struct merged *it)
+{
+	struct engine *e = ctx;
+	int err = account(e, it);
+
+	return err || ++e->batch % BATCH ? err : BATCH_FULL;
+}
+
+/* Accounts what is complete, but nothing from e->limit on. */
+static int release(struct engine *e)
+{
+	int err;
+
+	do {
+		uint64_t until;
+
+		pthread_mutex_lock(&e->lock);
+		until = e->complete < e->limit ? e->complete : e->limit;
+		err = e->err ? e->err : merge__until(&e->merge, until, account_batch, e);
+		pthread_mutex_unlock(&e->lock);
+	} while (err == BATCH_FULL);
+	return err;
+}
+
+/* What was lost so late that no record in a ring could tell of it. Under lock. */
+static int lost_at_the_end(struct engine *e, uint64_t end)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < e->pe->nr; i++) {
+		struct perf_source *s = &e->pe->sources[i];
+		uint64_t lost = perf_events__lost(e->pe, s);
+
+		if (e->file && lost > s->lost_told)
+			perf_write__lost(e->file, s, end - 1, lost - s->lost_told);
+		err = put_lost(e, s, lost > s->lost ? lost : s->lost, end - 1);
+	}
+	return err;
+}
+
+/* ---- CPUs ---- */
+
+static int add_cpu(struct engine *e, uint32_t cpu)
+{
+	int err = perf_events__add(e->pe, -1, cpu, e->why, e->why_len);
+
+	if (err == -ENODEV) { /* went offline just now */
+		e->online[cpu] = false;
+		return 0;
+	}
+	return err;
+}
+
+/* A CPU's events end when it goes, for good: another set of them is needed when it comes back. */
+static int change_cpu(struct engine *e, uint32_t cpu, bool online)
+{
+	int err = 0;
+
+	for (size_t k = 0; !err && k < e->pe->nr; k++) {
+		if (e->pe->sources[k].cpu != (int)cpu)
+			continue;
+		err = read_ring(e, &e->pe->sources[k]);
+		perf_events__remove(e->pe, k--);
+	}
+	e->online[cpu] = online;
+	if (!err && online)
+		err = add_cpu(e, cpu);
+	if (!err && e->online[cpu])
+		err = perf_events__enable(e->pe, &e->pe->sources[e->pe->nr - 1]);
+	return err;
+}
+
+/* A CPU's events end when it goes, for good: another set of them is needed when it comes back. */
+static int follow_hotplug(struct engine *e)
+{
+	uint64_t t = clock_ns();
+	bool *now;
+	int err = 0;
+
+	if (t < e->hotplug_at + HOTPLUG_NS)
+		return 0;
+	e->hotplug_at = t;
+	now = calloc(e->ncpus, sizeof(*now));
+	if (!now)
+		return -ENOMEM;
+	engine__online(now, e->ncpus);
+	for (uint32_t i = 0; !err && i < e->ncpus; i++) {
+		if (now[i] == e->online[i])
+			continue;
+		pthread_mutex_lock(&e->lock);
+		err = change_cpu(e, i, now[i]);
+		pthread_mutex_unlock(&e->lock);
+		if (!err)
+			err = release(e);
+		if (!err)
+			feed__cpu(e->feed, i, e->online[i], feed__time(e->feed));
+	}
+	free(now);
+	return err;
+}
+
+/* ---- opening ---- */
+
+static int keep_seed(void *ctx, const struct feed_seed *s)
+{
+	struct engine *e = ctx;
+
+	if (e->nr_seeds == e->cap_seeds) {
+		size_t cap = e->cap_seeds ? 2 * e->cap_seeds : 1024;
+		struct feed_seed *v = reallocarray(e->seeds, cap, sizeof(*v));
+
+		if (!v)
+			return -ENOMEM;
+		e->seeds = v;
+		e->cap_seeds = cap;
+	}
+	e->seeds[e->nr_seeds++] = *s;
+	return 0;
+}
+
+static int open_events(struct engine *e, const struct opts *o)
+{
+	struct perf_config c = {.groups = o->events,
+				.pages = o->mmap_pages,
+				.memory = o->mem_limit,
+				.own = {syscall(SYS_gettid), e->reader_tid},
+				.for_file = o->record,
+				.verbose = o->verbose};
+	int err = 0;
+
+	engine__online(e->online, e->ncpus);
+	for (uint32_t i = 0; i < e->ncpus; i++)
+		c.sources += e->online[i];
+	e->start = e->pass_at = clock_ns();
+	e->sample_type = perf_events__sample_type(&c);
+	err = perf_events__new(&e->pe, &c, e->decode, e->why, e->why_len);
+	for (uint32_t i = 0; !err && i < e->ncpus; i++)
+		if (e->online[i])
+			err = add_cpu(e, i);
+	for (size_t i = 0; !err && i < e->pe->nr; i++) {
+		err = perf_events__enable(e->pe, &e->pe->sources[i]);
+		if (err)
+			fail(e, err, "cannot start the events of CPU %d: %s", e->pe->sources[i].cpu,
+			     strerror(-err));
+	}
+	return err;
+}
+
+static int open_file(struct engine *e, const struct opts *o)
+{
+	int err;
+
+	e->path = o->record;
+	err = e->path ? perf_write__open(&e->file, e->path) : 0;
+	return err ? fail(e, err, "cannot write --record %s: %s", e->path, strerror(-err)) : 0;
+}
+
+/* Before the first mark that lets perf sort: perf takes these for the oldest records. */
+static void write_names(struct engine *e)
+{
+	pthread_mutex_lock(&e->lock);
+	perf_write__kernel(e->file);
+	for (size_t i = 0; i < e->nr_seeds; i++)
+		perf_write__name(e->file, e->seeds[i].tgid, e->seeds[i].tid, e->seeds[i].comm);
+	e->named = true;
+	pthread_mutex_unlock(&e->lock);
+}
+
+/* The accounts begin with what /proc tells, as of the time when the events began. */
+static int seed(struct engine *e)
+{
+	int err = 0;
+
+	if (e->file)
+		write_names(e);
+	for (size_t i = 0; !err && i < e->nr_seeds; i++) {
+		err = feed__seed(e->feed, &e->seeds[i]);
+		if (err == -EINVAL) /* on a CPU that cannot be */
+			err = 0;
+	}
+	free(e->seeds);
+	e->seeds = NULL;
+	return err;
+}
+
+/* Accounts all that is older than `end`, where the current window ends and the next begins. */
+static int complete_until(struct engine *e, uint64_t end)
+{
+	int err;
+
+	e->limit = end;
+	clock_sleep_until(end + SETTLE_NS);
+	err = release(e); /* and there is room in the queues for what else there is */
+	pthread_mutex_lock(&e->lock);
+	/* Twice: what was on its way at the first pass is there at the second. */
+	for (int i = 0; i < 2 && !err; i++)
+		err = e->err ? e->err : pass(e);
+	if (!err)
+		err = lost_at_the_end(e, end);
+	pthread_mutex_unlock(&e->lock);
+	if (!err)
+		err = release(e);
+	e->start = end;
+	e->limit = UINT64_MAX;
+	return err;
+}
+
+/* What happens while /proc is read brings the seeds up to date; then the window is opened. */
+static int first_window(struct engine *e, enum report_level level, pid_t command)
+{
+	struct feed_caps caps;
+	int err;
+
+	err = proc__tasks("/proc", keep_seed, e);
+	if (err)
+		return fail(e, err, "cannot visit the tasks in /proc: %s", strerror(-err));
+	e->feed = feed__new(e->ncpus, e->online, level, command > 0, e->names, e->start);
+	if (!e->feed)
+		return fail(e, -ENOMEM, "cannot start: out of memory");
+	feed__warmup(e->feed);
+	decode__caps(e->decode, &caps);
+	feed__caps(e->feed, &caps);
+	feed__command(e->feed, command);
+	err = seed(e);
+	if (!err)
+		err = complete_until(e, clock_ns());
+	if (!err)
+		err = feed__start(e->feed, e->start);
+	e->begin = e->start;
+	e->count_before = feed__count(e->feed);
+	return err ? fail(e, err, "cannot start the first window: %s", strerror(-err)) : 0;
+}
+
+static void perf_close(struct engine *e)
+{
+	if (!e)
+		return;
+	end_reader(e);
+	perf_write__abort(e->file);
+	perf_events__free(e->pe);
+	decode__free(e->decode);
+	merge__free(&e->merge);
+	feed__free(e->feed);
+	free(e->seeds);
+	free(e->online);
+	free(e);
+}
+
+static int perf_open(struct engine **out, const struct opts *o, enum report_level level,
+		     pid_t command, struct names *names, char *why, size_t len)
+{
+	struct engine *e = calloc(1, sizeof(*e));
+	int n = libbpf_num_possible_cpus(), err;
+
+	*out = NULL;
+	if (!e || n <= 0) {
+		snprintf(why, len, "cannot start: %s",
+			 e ? "no count of possible CPUs" : "out of memory");
+		free(e);
+		return -ENOMEM;
+	}
+	if (o->sel.kinds || o->depth) {
+		snprintf(why, len, "cannot select with the perf engine in this version");
+		free(e);
+		return -ENOTSUP;
+	}
+	e->why = why;
+	e->why_len = len;
+	e->ncpus = n;
+	e->names = names;
+	e->limit = UINT64_MAX;
+	e->queue_max = (uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / QUEUE_PART /
+		       sizeof(struct merged);
+	e->online = calloc(n, sizeof(*e->online));
+	e->decode = decode__new(__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	if (!e->online || !e->decode)
+		err = fail(e, -ENOMEM, "cannot start: out of memory");
+	else
+		err = open_file(e, o);
+	if (!err)
+		err = make_reader(e);
+	if (!err)
+		err = open_events(e, o);
+	if (!err)
+		sem_post(&e->may_run);
+	if (!err)
+		err = first_window(e, level, command);
+	if (err) {
+		perf_close(e);
+		return err;
+	}
+	*out = e;
+	return 0;
+}
+
+/* ---- running ---- */
+
+static uint64_t perf_start(const struct engine *e)
+{
+	return e->start;
+}
+
+static int perf_poll(struct engine *e)
+{
+	int err = release(e);
+
+	return err ? err : follow_hotplug(e);
+}
+
+static void perf_announce(struct engine *e, uint64_t end)
+{
+	e->limit = end;
+}
+
+static void fill_notes(struct report *r)
+{
+	size_t i = 0, n = sizeof(r->notes) / sizeof(r->notes[0]);
+
+	while (i < n && r->notes[i])
+		i++;
+	if (i < n)
+		r->notes[i] = "blocked holds iowait: the events do not tell what a task waits for";
+}
+
+static int perf_roll(struct engine *e, uint64_t end, struct report *r)
+{
+	uint64_t start = e->start;
+	int err;
+
+	memset(r, 0, sizeof(*r));
+	if (end < start)
+		end = start;
+	names__new_window(e->names);
+	names__load_irqs(e->names, NULL);
+	err = complete_until(e, end);
+	if (!err)
+		err = feed__window(e->feed, end, r);
+	if (err)
+		return err;
+	r->index = e->index++;
+	r->engine = "perf";
+	r->reason = "perf was asked for";
+	clock_wall_of(start, &r->start_wall);
+	engine__host(r, e->ncpus, e->online);
+	engine__cost(r, &e->cpu_before);
+	r->cost.map_bytes = perf_events__bytes(e->pe);
+	r->cost.bpf_runs = since_last(&e->count_before, feed__count(e->feed));
+	fill_notes(r);
+	return 0;
+}
+
+static int perf_finish(struct engine *e, char *why, size_t len)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&e->lock);
+	if (e->file)
+		err = perf_write__close(e->file, e->pe, e->begin, e->start);
+	e->file = NULL;
+	pthread_mutex_unlock(&e->lock);
+	if (err)
+		snprintf(why, len, "cannot write --record %s: %s; the file is not complete",
+			 e->path, strerror(-err));
+	return err;
+}
+
+const struct engine_ops engine_perf = {
+	.name = "perf",
+	.open = perf_open,
+	.start = perf_start,
+	.poll = perf_poll,
+	.announce = perf_announce,
+	.roll = perf_roll,
+	.finish = perf_finish,
+	.close = perf_close,
+};
