@@ -464,3 +464,34 @@ int raw_seed_cpu(void *ctx)
 {
 	return on_seed_cpu(false);
 }
+
+static __always_inline long free_push(__u32 which, __u32 v)
+{
+	switch (which) {
+	case FILL_TASKS:
+		return bpf_map_push_elem(&free_tasks, &v, BPF_ANY);
+	case FILL_CALLS:
+		return bpf_map_push_elem(&free_calls, &v, BPF_ANY);
+	case FILL_ROWS:
+		return bpf_map_push_elem(&free_rows, &v, BPF_ANY);
+	}
+	return bpf_map_push_elem(&free_icalls, &v, BPF_ANY);
+}
+
+/*
+ * Run by the loader before anything is attached: the free records of a table, from ctx[1] down in
+ * steps of ctx[2], ctx[3] of them and at most FILL_MAX. One system call each would take longer than
+ * everything else at the start.
+ */
+SEC("?raw_tp")
+int fill_free(__u64 *ctx)
+{
+	__u32 which = ctx[0], v = ctx[1], step = ctx[2], n = ctx[3];
+
+	for (__u32 i = 0; i < FILL_MAX && i < n; i++) {
+		v -= step;
+		if (free_push(which, v))
+			return 1;
+	}
+	return 0;
+}

@@ -244,6 +244,15 @@ struct acct_index_key {
 #define ROW_OTHER(cpu)	      (1 + (cpu))
 #define CHUNK		      16 /* records that a CPU takes from a table at a time */
 
+/* Tables whose free records fill_free() fills in, at most so many in one run. */
+enum acct_fill {
+	FILL_TASKS,
+	FILL_CALLS,
+	FILL_ROWS,
+	FILL_ICALLS,
+};
+#define FILL_MAX 128
+
 /* What task storage holds. `owner` tells which context made it: only that one fills it in. */
 struct acct_link {
 	__u32 owner;

@@ -139,6 +139,7 @@ static void select_programs(struct bpf_load *l)
 	}
 	bpf_program__set_autoload(l->skel->progs.seed_tasks, true);
 	bpf_program__set_autoload(seed_cpu(l), true);
+	bpf_program__set_autoload(l->skel->progs.fill_free, true);
 }
 
 /* True when the type `name` in the kernel's BTF is a pointer to a function of at least n arguments.
@@ -257,7 +258,7 @@ static void sizes_choose(const struct bpf_load *l, uint64_t limit, struct sizes 
 	uint64_t fixed = 2 * l->rd->ncpus + 1;
 
 	s->tasks = 2 * t + 4096;
-	s->calls = 16 * s->tasks;
+	s->calls = 8 * s->tasks; /* of which the live ones, a half, have 16 */
 	/* A slot keeps its rows: without one for each CPU, a busy table runs out of them. */
 	s->rows = s->tasks * (l->rd->ncpus > 8 ? 8 : l->rd->ncpus);
 	s->icalls = 4 * t + 4096;
@@ -333,25 +334,31 @@ static void show_tables(struct bpf_load *l)
 
 /* ---- tables ---- */
 
-static int push(struct bpf_map *stack, uint32_t v)
+/*
+ * Fills a table's free records in: those from `first` on, `step` at a time, below n. From the top
+ * down, so that the lowest come out first: what is in use stays dense.
+ */
+static int fill(struct bpf_load *l, enum acct_fill table, uint32_t first, uint32_t n, uint32_t step)
 {
-	return bpf_map_update_elem(bpf_map__fd(stack), NULL, &v, BPF_ANY);
-}
+	uint32_t left = (n - first) / step, top = first + left * step;
+	int fd = bpf_program__fd(l->skel->progs.fill_free), err = 0;
 
-/* From the top down, so that the lowest come out first: what is in use stays dense. */
-static int fill_chunks(struct bpf_map *stack, uint32_t first, uint32_t n)
-{
-	uint32_t last = first + (n - first) / CHUNK * CHUNK;
-	int err = 0;
+	while (left && !err) {
+		uint32_t part = left < FILL_MAX ? left : FILL_MAX;
+		__u64 ctx[] = {table, top, step, part};
+		LIBBPF_OPTS(bpf_test_run_opts, o, .ctx_in = ctx, .ctx_size_in = sizeof(ctx));
 
-	for (uint32_t i = last; !err && i > first; i -= CHUNK)
-		err = push(stack, i - CHUNK);
+		err = bpf_prog_test_run_opts(fd, &o);
+		if (!err && o.retval)
+			err = -E2BIG;
+		top -= part * step;
+		left -= part;
+	}
 	return err;
 }
 
 static int prepare_tables(struct bpf_load *l)
 {
-	struct utilbpf_bpf *k = l->skel;
 	struct bpf_reader *r = l->rd;
 	int err;
 
@@ -369,14 +376,13 @@ static int prepare_tables(struct bpf_load *l)
 	if (err)
 		return err;
 	acct_fixed_slots(r->tasks.mem, r->ncpus);
-	for (uint32_t i = r->tasks.n; !err && i > SLOT_FIRST(r->ncpus); i--)
-		err = push(k->maps.free_tasks, i - 1);
+	err = fill(l, FILL_TASKS, SLOT_FIRST(r->ncpus), r->tasks.n, 1);
 	if (!err)
-		err = fill_chunks(k->maps.free_calls, CALL_OTHER(r->ncpus), r->calls.n);
+		err = fill(l, FILL_CALLS, CALL_OTHER(r->ncpus), r->calls.n, CHUNK);
 	if (!err)
-		err = fill_chunks(k->maps.free_rows, ROW_OTHER(r->ncpus), r->rows.n);
+		err = fill(l, FILL_ROWS, ROW_OTHER(r->ncpus), r->rows.n, CHUNK);
 	if (!err)
-		err = fill_chunks(k->maps.free_icalls, ICALL_OTHER(r->ncpus, 0), r->icalls.n);
+		err = fill(l, FILL_ICALLS, ICALL_OTHER(r->ncpus, 0), r->icalls.n, CHUNK);
 	return err;
 }
 

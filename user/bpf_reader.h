@@ -73,6 +73,9 @@ void bpf_reader__announce(struct bpf_reader *r, uint64_t end);
 /* Ends the current window at `end`, or as soon as possible, and waits until it is safely past. */
 void bpf_reader__end(struct bpf_reader *r, uint64_t end);
 
+/* At the first window's start: the counts of quality and cost begin there. */
+void bpf_reader__forget_warmup(struct bpf_reader *r);
+
 /* Makes *out of the ended window and goes on to the next one. 0 or -errno. */
 int bpf_reader__take(struct bpf_reader *r, struct report *out);
 

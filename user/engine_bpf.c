@@ -93,6 +93,7 @@ static int first_window(struct engine *e)
 	err = bpf_table__refresh(&r->cpus);
 	if (!err)
 		err = collect__start(r->collect, &r->t, start);
+	bpf_reader__forget_warmup(r);
 	return err ? bpf_load__fail(&e->load, err, "cannot start the first window: %s",
 				    strerror(-err))
 		   : 0;
