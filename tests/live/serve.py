@@ -63,6 +63,15 @@ class Server:
         equal(status, 200, "status of a scrape")
         return samples(text)
 
+    def fresh(self):
+        """A scrape of a window that ended just now: those that come soon after get the last one."""
+        before = self.scrape()["utilbpf_windows_total", frozenset()]
+        while True:
+            now = self.scrape()
+            if now["utilbpf_windows_total", frozenset()] > before:
+                return now
+            time.sleep(0.02)
+
     def rss(self):
         return 1024 * int(self.status("VmRSS").split()[0])
 
@@ -243,9 +252,8 @@ def group_that_ends_stays():
         with Cgroup() as g:
             p = g.spawn(["sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"])
             p.wait()
-            first = s.scrape()
-        time.sleep(0.5)
-        second = s.scrape()
+            first = s.fresh()
+        second = s.fresh()
     for name in ("utilbpf_group_seconds_total", "utilbpf_group_calls_total"):
         v = total(first, name, cgroup=g.name)
         need(v > 0, "%s of the group is %s", name, v)
@@ -444,9 +452,9 @@ def load_of_scrapes():
     with Server("--top", "20") as s, Churn() as churn:
         volley(s, 200) # so that every table has the size that it needs
         rss, rounds = s.rss(), churn.rounds
-        begin, first = time.monotonic(), s.scrape()
+        first, begin = s.fresh(), time.monotonic()
         volley(s, SCRAPES)
-        last, took = s.scrape(), time.monotonic() - begin
+        last, took = s.fresh(), time.monotonic() - begin
         need(not failures, "%d of %d scrapes failed: %s", len(failures), SCRAPES, failures[:3])
         need(churn.rounds - rounds > 10, "only %d groups came and went", churn.rounds - rounds)
         need(s.rss() - rss < 4 << 20, "memory grew from %d to %d", rss, s.rss())
