@@ -8,6 +8,7 @@
  * the last. It must not know how figures come about or what they look like.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <microhttpd.h>
 #include <poll.h>
 #include <stdio.h>
@@ -88,6 +89,8 @@ static void roll(struct serve *s)
 		forget_texts(s);
 	}
 	report__free(&r);
+	/* A window in which very many tasks ended was large: not for ever. */
+	malloc_trim(0);
 	s->rolled = clock_ns();
 	s->cost = cpu_ns() - begin;
 }

@@ -152,7 +152,7 @@ class Cgroup:
         return subprocess.Popen(argv, preexec_fn=enter) # pylint: disable=subprocess-popen-preexec-fn
 
     def __exit__(self, *_):
-        for _ in range(50): # its last task may not be gone yet
+        for _ in range(500): # its last task may not be gone yet
             try:
                 os.rmdir(self.path)
                 return
