@@ -878,6 +878,76 @@ acct_inline void acct_surplus_charge(struct acct_state *st, __u64 now)
 	}
 }
 
+/* ---- folding: what ended tasks leave in a record that they share ---- */
+
+acct_inline void acct_sums_add(struct acct_sums *to, const struct acct_sums *from)
+{
+	for (int i = 0; i < AC_NR; i++)
+		to->ns[i] += from->ns[i];
+	to->voluntary += from->voluntary;
+	to->involuntary += from->involuntary;
+}
+
+acct_inline void acct_call_add(struct acct_call_bank *to, const struct acct_call_bank *from)
+{
+	to->count += from->count;
+	to->errors += from->errors;
+	to->elapsed += from->elapsed;
+	to->pending += from->pending;
+	to->stolen += from->stolen;
+	if (from->min < to->min)
+		to->min = from->min;
+	if (from->max > to->max)
+		to->max = from->max;
+	for (int i = 0; i < AC_OFF_NR; i++)
+		to->off[i] += from->off[i];
+}
+
+/* Spilled `busy` of a record, told by now: see acct_bank.busy_as. */
+acct_inline void acct_busy_told(struct acct_sums *s, __u32 busy_as)
+{
+	acct_opaque(busy_as);
+	if (busy_as >= AC_ONCPU_NR)
+		return;
+	s->ns[busy_as] += s->ns[AC_BUSY];
+	s->ns[AC_BUSY] = 0;
+}
+
+/*
+ * n's window is the one in which the tasks of `from` have ended, and from's: their number and moves
+ * go to `to`, which is brought into that window first. Sums and calls are the caller's.
+ */
+acct_inline void acct_fold(struct acct_task *to, const struct acct_task *from, struct acct_cpu *c,
+			   const struct acct_now *n)
+{
+	if (acct_is_old(to, n)) {
+		if ((__u32)to->tag != n->epoch - 1) /* its number is of an older window */
+			to->st.begin = 0;
+		acct_roll(to, c, n);
+		to->st.begin = 0;
+	}
+	to->id.exec = 1; /* it is in use: another turn in the queue */
+	to->st.begin += from->id.sel & SEL_FOLD ? from->st.begin : 1;
+	to->bank[n->epoch & 1].migrations += from->bank[n->epoch & 1].migrations;
+}
+
+/* t, which has ended in the current window, becomes a record of that kind, of itself for now. */
+acct_inline void acct_fold_begin(struct acct_task *t, const struct acct_fold_key *k)
+{
+	if (!(t->id.sel & SEL_FOLD)) {
+		t->st.begin = 1;
+		t->st.flags = 0;
+		t->id.sel |= SEL_FOLD;
+	}
+	t->id.tid = 0;
+	t->id.end = 0;
+	t->id.exec = 0;
+	if (k->kind == FOLD_PROCESS)
+		return;
+	t->id.tgid = 0;
+	t->id.leader_start = k->id;
+}
+
 /* ---- scheduler states ---- */
 
 /*

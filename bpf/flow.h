@@ -33,8 +33,9 @@
 /* Records by number. NULL: there is none, which only the verifier doubts. */
 static __always_inline struct acct_cpu *cpu_get(__u32 cpu);
 static __always_inline struct acct_task *task_at(__u32 slot);
-/* A free slot, 0: the table is full. */
+/* A free slot, 0: the table is full. And one whose task has ended: it may be used again later. */
 static __always_inline __u32 slot_take(void);
+static __always_inline void slot_ended(struct acct_cpu *c, __u32 slot);
 /* p's link. find: NULL when there is none; make: NULL when there is no memory for one. */
 static __always_inline struct acct_link *link_find(flow_who p, const bool btf);
 static __always_inline struct acct_link *link_make(flow_who p, __u32 owner, const bool btf);
@@ -292,7 +293,7 @@ flow_cold int flow_resync(flow_who p, struct acct_cpu *c, struct acct_now *n, co
 	struct acct_task *t, *old;
 	struct acct_now then;
 	__u8 cls = AC_NONE;
-	__u32 slot, was;
+	__u32 slot, was, ended = 0;
 
 	then = *n;
 	was = c->slot;
@@ -321,6 +322,7 @@ flow_cold int flow_resync(flow_who p, struct acct_cpu *c, struct acct_now *n, co
 		if (cls == AC_NONE && was >= SLOT_FIRST(FLOW_NCPUS)) {
 			acct_last(old, c, &then);
 			c->exited++;
+			ended = was;
 			link_drop(who_at(c->task), btf);
 		} else {
 			old->st.cls = cls;
@@ -328,6 +330,9 @@ flow_cold int flow_resync(flow_who p, struct acct_cpu *c, struct acct_now *n, co
 	}
 	acct_switch_in(t, c, &then, slot);
 	flow_seat(c, p, slot, t, &then, btf);
+	/* Not before: an interrupt counts for whoever is seated. */
+	if (ended)
+		slot_ended(c, ended);
 	return 0;
 }
 
@@ -388,6 +393,8 @@ acct_inline void flow_leave(flow_who prev, struct acct_task *t, __u8 cls, struct
 	if (acct_unlikely(cls == AC_NONE)) {
 		c->exited++;
 		link_drop(prev, btf);
+		if (c->slot >= SLOT_FIRST(FLOW_NCPUS))
+			slot_ended(c, c->slot);
 	}
 }
 
@@ -492,7 +499,7 @@ acct_inline void flow_exec(flow_who p, __u32 old_tid, struct acct_cpu *c, struct
 {
 	struct acct_task *t, *nt;
 	struct acct_link *l;
-	__u32 slot;
+	__u32 slot, old;
 
 	t = flow_current(p, c, n, btf);
 	l = link_find(p, btf);
@@ -512,11 +519,13 @@ acct_inline void flow_exec(flow_who p, __u32 old_tid, struct acct_cpu *c, struct
 	if (t->id.renamed && acct_before(nt->st.begin, t->id.renamed))
 		__builtin_memcpy(t->id.comm, t->id.old_comm, ACCT_COMM_LEN);
 	acct_task_born(nt);
+	old = l->slot;
 	l->slot = slot;
 	flow_seat(c, p, slot, nt, n, btf);
 	/* Interrupts have charged the old image until it was unseated. */
 	acct_dead(t);
 	c->exited++;
+	slot_ended(c, old);
 }
 
 acct_inline void flow_exit(flow_who p, struct acct_cpu *c, struct acct_now *n, const bool btf)

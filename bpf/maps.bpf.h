@@ -61,7 +61,32 @@ struct {
 	__type(value, struct acct_link);
 } links_hash SEC(".maps");
 
-struct acct_ctl ctl; /* in .bss, mapped by the loader */
+/* Of a resident instance only; one entry each otherwise. */
+#define QUEUE(name_)                                                                               \
+	struct {                                                                                   \
+		__uint(type, BPF_MAP_TYPE_QUEUE);                                                  \
+		__uint(max_entries, 1);                                                            \
+		__type(value, __u32);                                                              \
+	} name_ SEC(".maps")
+
+QUEUE(ended_even); /* slots of tasks that ended in an even window, the oldest first */
+QUEUE(ended_odd);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH); /* to slots */
+	__uint(max_entries, 1);
+	__type(key, struct acct_fold_key);
+	__type(value, __u32);
+} folds SEC(".maps");
+
+STACK(fold_lock); /* who gets the only element may fold */
+ARRAY(icall_lists, struct acct_icall_list, 0);
+
+/* In .bss, mapped by the loader. All events read the first, forks write to the second. */
+struct acct_ctl ctl __attribute__((aligned(64)));
+struct acct_keep keep __attribute__((aligned(64)));
+const volatile bool resident = false;
+const volatile struct acct_keep reserve = {}; /* of `keep`: less is few */
 const volatile __u32 ncpus = 1;
 const volatile __u32 command_pid = 0; /* the process that will exec COMMAND */
 
@@ -82,7 +107,28 @@ static __always_inline __u32 slot_take(void)
 {
 	__u32 slot;
 
-	return bpf_map_pop_elem(&free_tasks, &slot) ? 0 : slot;
+	if (bpf_map_pop_elem(&free_tasks, &slot))
+		return 0;
+	if (resident)
+		__sync_fetch_and_add(&keep.tasks, -1);
+	return slot;
+}
+
+/* To the back of its queue. */
+static __always_inline void ended_push(__u32 slot, __u32 epoch)
+{
+	if (epoch & 1)
+		bpf_map_push_elem(&ended_odd, &slot, BPF_ANY);
+	else
+		bpf_map_push_elem(&ended_even, &slot, BPF_ANY);
+}
+
+static __always_inline void slot_ended(struct acct_cpu *c, __u32 slot)
+{
+	struct acct_task *t = resident ? task_at(slot) : NULL;
+
+	if (t)
+		ended_push(slot, t->tag);
 }
 
 /* ---- from a task to its link ---- */
@@ -128,21 +174,23 @@ static __always_inline void link_drop(struct task_struct *p, const bool btf)
 /* ---- records of a task's slot ---- */
 
 /* Takes a record from the CPU's chunk of a table, or a new chunk. 0: the table is full. */
-static __always_inline __u32 chunk_take(struct acct_chunk *chunk, void *free)
+static __always_inline __u32 chunk_take(struct acct_chunk *chunk, void *free, __u32 *left)
 {
 	__u32 first, i = chunk->next;
 
 	if (i == chunk->end) {
 		if (bpf_map_pop_elem(free, &first))
 			return 0;
-		chunk->end = first + CHUNK;
-		i = first;
+		i = first & ~FREE_ONE;
+		chunk->end = i + (first & FREE_ONE ? 1 : CHUNK);
+		if (resident)
+			__sync_fetch_and_add(left, i - chunk->end);
 	}
 	chunk->next = i + 1;
 	return i;
 }
 
-__noinline __u32 call_make(struct acct_cpu *c, struct acct_task *t, __u32 key)
+__noinline __u32 call_make(struct acct_cpu *c, struct acct_task *t, __u32 slot, __u32 key)
 {
 	struct acct_index_key k;
 	struct acct_call *call;
@@ -150,32 +198,33 @@ __noinline __u32 call_make(struct acct_cpu *c, struct acct_task *t, __u32 key)
 
 	if (!c || !t)
 		return 0;
-	k.slot = c->slot;
+	k.slot = slot;
 	k.key = key;
 	found = bpf_map_lookup_elem(&call_index, &k);
 	if (found)
 		return *found;
-	idx = chunk_take(&c->calls, &free_calls);
+	idx = chunk_take(&c->calls, &free_calls, &keep.calls);
 	if (!idx)
 		return 0;
 	call = bpf_map_lookup_elem(&calls, &idx);
 	if (!call || bpf_map_update_elem(&call_index, &k, &idx, BPF_ANY))
 		return 0;
-	call->slot = c->slot;
+	call->slot = slot;
 	call->key = key;
 	call->next = t->calls;
 	t->calls = idx;
 	return idx;
 }
 
-acct_inline struct acct_call *acct_env_call(struct acct_cpu *c, struct acct_task *t, __u32 key,
-					    __u64 *tag)
+/* The record of a call of t, which has that slot. */
+acct_inline struct acct_call *call_get(struct acct_cpu *c, struct acct_task *t, __u32 slot,
+				       __u32 key, __u64 *tag)
 {
 	__u32 h = (key ^ (key >> 4)) & (ACCT_CACHE - 1);
 	__u32 idx = t->cache[h].idx;
 
 	if (acct_unlikely(t->cache[h].key != key || !idx)) {
-		idx = call_make(c, t, key);
+		idx = call_make(c, t, slot, key);
 		if (idx) {
 			t->cache[h].key = key;
 			t->cache[h].idx = idx;
@@ -188,6 +237,12 @@ acct_inline struct acct_call *acct_env_call(struct acct_cpu *c, struct acct_task
 	return bpf_map_lookup_elem(&calls, &idx);
 }
 
+acct_inline struct acct_call *acct_env_call(struct acct_cpu *c, struct acct_task *t, __u32 key,
+					    __u64 *tag)
+{
+	return call_get(c, t, c->slot, key, tag);
+}
+
 acct_inline struct acct_row *acct_env_row(struct acct_cpu *c, struct acct_task *t, __u32 slot,
 					  __u32 cpu, __u64 *tag)
 {
@@ -198,7 +253,7 @@ acct_inline struct acct_row *acct_env_row(struct acct_cpu *c, struct acct_task *
 	if (found)
 		idx = *found;
 	else
-		idx = chunk_take(&c->rows, &free_rows);
+		idx = chunk_take(&c->rows, &free_rows, &keep.rows);
 	row = idx ? bpf_map_lookup_elem(&rows, &idx) : NULL;
 	if (row && !found) {
 		if (bpf_map_update_elem(&call_index, &k, &idx, BPF_ANY)) {
@@ -219,6 +274,22 @@ acct_inline struct acct_row *acct_env_row(struct acct_cpu *c, struct acct_task *
 	return row;
 }
 
+/* Handlers of one class do not nest: each class has a list of its own. */
+static __always_inline void icall_link(struct acct_call *call, __u32 idx, __u32 cls)
+{
+	struct acct_icall_list *l;
+	__u32 slot = call->slot;
+
+	if (!resident)
+		return;
+	l = bpf_map_lookup_elem(&icall_lists, &slot);
+	acct_opaque(cls);
+	if (!l || cls >= AC_STEAL_NR)
+		return;
+	call->next = l->first[cls];
+	l->first[cls] = idx;
+}
+
 /* The record of an interrupt, softirq or hypervisor call of the task on c, and its tag. */
 static __always_inline struct acct_call *icall_get(struct acct_cpu *c, const struct acct_now *n,
 						   __u32 cls, __u32 key, __u64 *tag)
@@ -232,11 +303,12 @@ static __always_inline struct acct_call *icall_get(struct acct_cpu *c, const str
 		idx = *found;
 		return bpf_map_lookup_elem(&icalls, &idx);
 	}
-	idx = cls < AC_STEAL_NR ? chunk_take(&c->icalls[cls], &free_icalls) : 0;
+	idx = cls < AC_STEAL_NR ? chunk_take(&c->icalls[cls], &free_icalls, &keep.icalls) : 0;
 	call = idx ? bpf_map_lookup_elem(&icalls, &idx) : NULL;
 	if (call && !bpf_map_update_elem(&icall_index, &k, &idx, BPF_ANY)) {
 		call->slot = k.slot;
 		call->key = key;
+		icall_link(call, idx, cls);
 		return call;
 	}
 	c->irq_dropped++;

@@ -15,6 +15,7 @@
 typedef struct task_struct *flow_who;
 #define FLOW_NCPUS ncpus
 #include "flow.h"
+#include "fold.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -201,6 +202,7 @@ static __always_inline int on_sched_process_fork(__u64 *ctx, const bool btf)
 	if (!event(&n, &c))
 		return 0;
 	c->events++;
+	fold_before(c, &n);
 	flow_fork((void *)ctx[0], (void *)ctx[1], c, &n, btf);
 	return 0;
 }
@@ -214,6 +216,7 @@ static __always_inline int on_sched_process_exec(__u64 *ctx, const bool btf)
 	if (!event(&n, &c))
 		return 0;
 	c->events++;
+	fold_before(c, &n);
 	flow_exec((void *)ctx[0], (__u32)ctx[1], c, &n, btf);
 	return 0;
 }

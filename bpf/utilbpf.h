@@ -173,6 +173,8 @@ struct acct_ident {
 #define SEL_IN	     2 /* COMMAND, from its exec on, and its descendants */
 #define SEL_FOLLOWED 4 /* --follow: descends from a selected task, or is one */
 
+#define SEL_FOLD 0x100 /* no task, but what ended tasks have been folded into: acct_fold_key */
+
 #define ACCT_CACHE 16 /* direct-mapped; a power of two */
 
 struct acct_task {
@@ -313,8 +315,51 @@ struct acct_cpu {
 	struct acct_chunk rows;
 	struct acct_pop pop;
 	__u64 exited; /* records whose task, or image, has ended: for the reader to take */
-	__u64 reserved[3];
+	__u64 folded; /* ended tasks that are not told one by one */
+	__u64 reserved[2];
 };
+
+/*
+ * A resident instance reuses the records of ended tasks itself. What those were charged in the open
+ * window is folded into a record of their process, later of their group, at last of the system.
+ * Such a record is a slot of the task table like others (SEL_FOLD): st.begin, and
+ * acct_bank.open_begin once the window is closed, is the number of tasks in it; id.tid is 0.
+ */
+enum acct_fold {
+	FOLD_TASK, /* not folded */
+	FOLD_PROCESS,
+	FOLD_GROUP,
+	FOLD_SYSTEM,
+};
+
+/* Where they are found: (process, its start), (group, 0), (system, 0). */
+struct acct_fold_key {
+	__u32 kind; /* enum acct_fold */
+	__u32 tgid;
+	__u64 id; /* start of the process, id of the cgroup */
+};
+
+/* Slot of the system's own. */
+#define SLOT_FOLD(ncpu) SLOT_FIRST(ncpu)
+
+/*
+ * What a resident instance keeps count of. told: the last window that has been read; records of
+ * later ones may not go. The others are records that no slot has: when they get few, some of the
+ * oldest ended tasks are folded.
+ */
+struct acct_keep {
+	__u32 told;
+	__u32 tasks, calls, rows, icalls;
+};
+
+/* First records of a slot's interrupts' calls, by steal class; linked by acct_call.next. */
+struct acct_icall_list {
+	__u32 first[AC_STEAL_NR];
+	__u32 pad;
+};
+
+/* In the stacks of free records: this one alone, not a chunk that begins there. */
+#define FREE_ONE 0x80000000U
 
 _Static_assert(sizeof(struct acct_state) == 72, "acct_state");
 _Static_assert(sizeof(struct acct_sums) == 104, "acct_sums");

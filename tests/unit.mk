@@ -9,7 +9,8 @@ T_CFLAGS = -g -std=gnu11 -D_GNU_SOURCE -DUTILBPF_VERSION='"$(VERSION)"' -Wall -W
 T_LIBS = $(shell pkg-config --libs cmocka) $(LIBS)
 
 # main.c has main(), the others need the kernel. From a library a test takes what it does not stub.
-T_SRCS := $(filter-out user/main.c user/engine_bpf.c user/bpf_load.c user/bpf_reader.c,$(SRCS))
+T_SRCS := $(filter-out user/main.c user/engine_bpf.c user/bpf_load.c user/bpf_reader.c \
+	user/resident.c user/resident_dir.c,$(SRCS))
 EVENTS := $(wildcard tests/events/*.c)
 UNIT   := $(patsubst tests/unit/%.c,$(SD)/%,$(wildcard tests/unit/test_*.c))
 

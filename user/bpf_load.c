@@ -283,6 +283,24 @@ static void show_table(struct bpf_table *t, const struct bpf_map *m)
 	t->copied = !(bpf_map__map_flags(m) & BPF_F_MMAPABLE);
 }
 
+/* What only a resident instance has. */
+static void size_resident(struct utilbpf_bpf *k, const struct sizes *s)
+{
+	size_map(k->maps.ended_even, s->tasks);
+	size_map(k->maps.ended_odd, s->tasks);
+	size_map(k->maps.folds, s->tasks / 4 + 64);
+	size_map(k->maps.icall_lists, s->tasks);
+	/* Records come back one by one. */
+	size_map(k->maps.free_calls, s->calls);
+	size_map(k->maps.free_rows, s->rows);
+	size_map(k->maps.free_icalls, s->icalls);
+	k->rodata->resident = true;
+	k->rodata->reserve.tasks = s->tasks / 8;
+	k->rodata->reserve.calls = s->calls / 8;
+	k->rodata->reserve.rows = s->rows / 8;
+	k->rodata->reserve.icalls = s->icalls / 8;
+}
+
 static void size_maps(struct bpf_load *l, const struct sizes *s, bool hcalls)
 {
 	struct utilbpf_bpf *k = l->skel;
@@ -357,9 +375,40 @@ static int fill(struct bpf_load *l, enum acct_fill table, uint32_t first, uint32
 	return err;
 }
 
+static uint32_t in_chunks(uint32_t first, uint32_t n)
+{
+	return (n - first) / CHUNK * CHUNK;
+}
+
+/* The system's own fold record, the lock that folding takes, and how many records are free. */
+static int prepare_folds(struct bpf_load *l, uint32_t slot)
+{
+	const struct acct_fold_key k = {.kind = FOLD_SYSTEM};
+	struct utilbpf_bpf *s = l->skel;
+	struct bpf_reader *r = l->rd;
+	struct acct_task *t = (struct acct_task *)r->tasks.mem + slot;
+
+	t->tag = GEN_FIXED | ACCT_WARMUP;
+	t->st.cls = AC_NONE;
+	t->st.key = t->bank[0].open_key = t->bank[1].open_key = KEY_NO_CALL;
+	t->id.sel = SEL_FOLD;
+	t->id.leader_start = UINT64_MAX; /* apart from what found no record at all */
+	s->bss->keep = (struct acct_keep){
+		.told = ACCT_WARMUP,
+		.tasks = r->tasks.n - slot - 1,
+		.calls = in_chunks(CALL_OTHER(r->ncpus), r->calls.n),
+		.rows = in_chunks(ROW_OTHER(r->ncpus), r->rows.n),
+		.icalls = in_chunks(ICALL_OTHER(r->ncpus, 0), r->icalls.n),
+	};
+	if (bpf_map_update_elem(bpf_map__fd(s->maps.fold_lock), NULL, &slot, BPF_ANY))
+		return -errno;
+	return bpf_map_update_elem(bpf_map__fd(s->maps.folds), &k, &slot, BPF_ANY) ? -errno : 0;
+}
+
 static int prepare_tables(struct bpf_load *l)
 {
 	struct bpf_reader *r = l->rd;
+	uint32_t first;
 	int err;
 
 	show_tables(l);
@@ -376,7 +425,11 @@ static int prepare_tables(struct bpf_load *l)
 	if (err)
 		return err;
 	acct_fixed_slots(r->tasks.mem, r->ncpus);
-	err = fill(l, FILL_TASKS, SLOT_FIRST(r->ncpus), r->tasks.n, 1);
+	first = SLOT_FIRST(r->ncpus);
+	if (l->o->action == ACTION_START)
+		err = prepare_folds(l, first++);
+	if (!err)
+		err = fill(l, FILL_TASKS, first, r->tasks.n, 1);
 	if (!err)
 		err = fill(l, FILL_CALLS, CALL_OTHER(r->ncpus), r->calls.n, CHUNK);
 	if (!err)
@@ -499,6 +552,8 @@ static int load(struct bpf_load *l, bool alone)
 	select_programs(l);
 	sizes_choose(l, l->o->mem_limit, &s);
 	size_maps(l, &s, l->skel->rodata->machine == MACHINE_PPC && (l->o->events & EV_HCALLS));
+	if (l->o->action == ACTION_START)
+		size_resident(l->skel, &s);
 	if (!alone)
 		functions_static(l->skel->obj);
 	err = utilbpf_bpf__load(l->skel);
@@ -537,7 +592,7 @@ int bpf_load__open(struct bpf_load *l)
 
 void bpf_load__close(struct bpf_load *l)
 {
-	if (l->skel && l->skel->bss)
+	if (l->skel && l->skel->bss && !l->keep)
 		*(volatile __u32 *)&l->skel->bss->ctl.epoch = 0;
 	for (size_t i = 0; i < l->nr_links; i++)
 		bpf_link__destroy(l->links[i].link);

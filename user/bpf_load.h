@@ -31,12 +31,17 @@ struct bpf_load {
 	struct utilbpf_bpf *skel;
 	struct bpf_attached *links;
 	size_t nr_links;
+	bool keep; /* the programs outlive this process: closing does not stop them */
 };
 
 /* 0, or -errno with l->why filled in; bpf_load__close() is due in both cases. */
 int bpf_load__open(struct bpf_load *l);
 /* Stops accounting, detaches and unloads; the reader's mappings go first. */
 void bpf_load__close(struct bpf_load *l);
+
+/* What an open engine_bpf has loaded. */
+struct engine;
+struct bpf_load *engine_bpf__loaded(struct engine *e);
 
 /* Writes into l->why and returns err. */
 __attribute__((format(printf, 3, 4))) int bpf_load__fail(struct bpf_load *l, int err,

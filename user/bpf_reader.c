@@ -239,7 +239,7 @@ void bpf_reader__forget_warmup(struct bpf_reader *rd)
 
 static void fill_quality(struct bpf_reader *rd, struct report *r)
 {
-	uint64_t ev = 0, un = 0, dt = 0, dc = 0, lost = 0;
+	uint64_t ev = 0, un = 0, dt = 0, dc = 0, lost = 0, folded = 0;
 
 	for (uint32_t i = 0; i < rd->ncpus; i++) {
 		const struct acct_cpu *c = &rd->t.cpus[i];
@@ -249,6 +249,7 @@ static void fill_quality(struct bpf_reader *rd, struct report *r)
 		dt += c->dropped_tasks;
 		dc += c->dropped_calls + c->irq_dropped;
 		lost += c->lost_tasks;
+		folded += c->folded;
 	}
 	r->cost.bpf_runs = since_last(&rd->before.runs, ev);
 	/* The system call programs do not count themselves: their calls do. */
@@ -259,6 +260,7 @@ static void fill_quality(struct bpf_reader *rd, struct report *r)
 	r->quality.dropped_tasks = since_last(&rd->before.dropped_tasks, dt);
 	r->quality.dropped_calls = since_last(&rd->before.dropped_calls, dc);
 	r->quality.lost_events = since_last(&rd->before.lost, lost);
+	r->quality.folded_tasks = since_last(&rd->before.folded, folded);
 	read_programs(rd, r);
 }
 

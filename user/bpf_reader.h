@@ -28,8 +28,8 @@ struct bpf_table {
 
 /* Counters that only grow, as they were at the last report: a report tells the growth. */
 struct bpf_before {
-	uint64_t runs, unmatched, dropped_tasks, dropped_calls, lost; /* the CPUs' sums */
-	uint64_t missed, run_ns;				      /* the programs' */
+	uint64_t runs, unmatched, dropped_tasks, dropped_calls, lost, folded; /* of the CPUs */
+	uint64_t missed, run_ns;					      /* the programs' */
 };
 
 /* Whoever fills it in sets all fields but t, and `copied` and `mem` of the tables by table calls.

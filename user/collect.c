@@ -362,7 +362,6 @@ static uint32_t proc_of(struct collect *c, const struct acct_ident *id, bool oth
 		p->cgroup_id = id->cgroup;
 		p->cgroup = names__cgroup(c->names, id->cgroup);
 	}
-	p->tasks++;
 	return i;
 }
 
@@ -403,20 +402,25 @@ static uint32_t task_new(struct collect *c, const struct acct_ident *id,
 	return i;
 }
 
-/* The entities of a task, counted in them; only those that the level asks for. */
-static struct who who_is(struct collect *c, uint32_t slot, const struct acct_ident *id,
-			 const struct acct_state *st, bool other)
+/*
+ * The entities of a task, counted in them; only those that the level asks for. n: of how many tasks
+ * the record is the sum.
+ */
+static struct who who_are(struct collect *c, uint32_t slot, const struct acct_ident *id,
+			  const struct acct_state *st, bool other, uint32_t n)
 {
 	struct who w = {.slot = slot, .group = HASH_NONE, .proc = HASH_NONE, .task = HASH_NONE};
 
-	c->r.sys_tasks++;
+	c->r.sys_tasks += n;
 	c->by_slot[slot] = w;
 	if (c->selected && !other && id->sel != SEL_IN)
 		return w;
 	w.group = group_of(c, id->cgroup);
 	if (w.group != HASH_NONE)
-		c->r.groups[w.group].tasks++;
-	w.proc = proc_of(c, id, other, st->flags & AS_KTHREAD);
+		c->r.groups[w.group].tasks += n;
+	w.proc = proc_of(c, id, other && !id->tgid, st->flags & AS_KTHREAD);
+	if (w.proc != HASH_NONE)
+		c->r.procs[w.proc].tasks += n;
 	if (c->level >= LEVEL_TASK)
 		w.task = task_new(c, id, st);
 	if (w.task != HASH_NONE) {
@@ -425,6 +429,12 @@ static struct who who_is(struct collect *c, uint32_t slot, const struct acct_ide
 	}
 	c->by_slot[slot] = w;
 	return w;
+}
+
+static struct who who_is(struct collect *c, uint32_t slot, const struct acct_ident *id,
+			 const struct acct_state *st, bool other)
+{
+	return who_are(c, slot, id, st, other, 1);
 }
 
 /* ---- records ---- */
@@ -597,7 +607,7 @@ static bool slot_used(const struct collect *c, const struct acct_task *rec, uint
 	if (!gen || c->freed[slot] == gen)
 		return false;
 	/* Its first moment is after the window: the next report's. */
-	return rec->id.tid && acct_before(rec->id.start, win->end);
+	return (rec->id.tid || (rec->id.sel & SEL_FOLD)) && acct_before(rec->id.start, win->end);
 }
 
 /* Whether rec's task, or image, has ended in `epoch`: nothing is written to it any more. */
@@ -823,6 +833,30 @@ static bool was_known(const struct tables *t, const struct acct_task *copy,
 	       rows_any(t, copy, (copy->tag & ~0xffffffffULL) | win->epoch);
 }
 
+#define ENDED_NAME "(ended)"
+
+/* What ended tasks have left in a record that they share (utilbpf.h), if any in this window. */
+static void collect_fold(struct collect *c, const struct tables *t, uint32_t s,
+			 const struct window *win)
+{
+	struct acct_task copy;
+	struct acct_cpu cpu;
+	struct who who;
+
+	if (!task_copy(t, s, &copy, &cpu) || acct_before((__u32)copy.tag, win->epoch))
+		return;
+	complete(&copy, &cpu, win);
+	c->gen_of[s] = copy.tag >> 32;
+	if (!copy.bank[win->epoch & 1].open_begin)
+		return;
+	if (!copy.id.tgid)
+		strcpy(copy.id.comm, ENDED_NAME);
+	who = who_are(c, s, &copy.id, &copy.st, true, copy.bank[win->epoch & 1].open_begin);
+	if (who.task != HASH_NONE)
+		strcpy(c->r.tasks[who.task].comm, ENDED_NAME);
+	add_task(c, t, &who, &copy, win);
+}
+
 static void collect_slot(struct collect *c, const struct tables *t, uint32_t s,
 			 const struct window *win)
 {
@@ -833,6 +867,10 @@ static void collect_slot(struct collect *c, const struct tables *t, uint32_t s,
 
 	if (!slot_used(c, &t->tasks[s], s, win))
 		return;
+	if (t->tasks[s].id.sel & SEL_FOLD) {
+		collect_fold(c, t, s, win);
+		return;
+	}
 	if (add_untouched(c, t, s, win))
 		return;
 	if (!task_copy(t, s, &copy, &cpu) || !slot_used(c, &copy, s, win))
@@ -934,6 +972,30 @@ int collect__start(struct collect *c, const struct tables *t, uint64_t start)
 		}
 		c->pop_before[k] = c->pop_saved[b][k] + c->pop_n_saved[b][k] * start;
 	}
+	return 0;
+}
+
+void collect__save(const struct collect *c, uint32_t ncpus, struct collect_carry *to,
+		   struct acct_sums *others)
+{
+	memcpy(to->pop_before, c->pop_before, sizeof(to->pop_before));
+	memcpy(to->pop_saved, c->pop_saved, sizeof(to->pop_saved));
+	memcpy(to->pop_n_saved, c->pop_n_saved, sizeof(to->pop_n_saved));
+	memcpy(others, c->others, 2 * (size_t)ncpus * sizeof(*others));
+}
+
+int collect__restore(struct collect *c, uint32_t ncpus, const struct collect_carry *from,
+		     const struct acct_sums *others)
+{
+	size_t len = 2 * (size_t)ncpus * sizeof(*others);
+
+	c->others = malloc(len);
+	if (!c->others)
+		return -ENOMEM;
+	memcpy(c->others, others, len);
+	memcpy(c->pop_before, from->pop_before, sizeof(c->pop_before));
+	memcpy(c->pop_saved, from->pop_saved, sizeof(c->pop_saved));
+	memcpy(c->pop_n_saved, from->pop_n_saved, sizeof(c->pop_n_saved));
 	return 0;
 }
 

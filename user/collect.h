@@ -60,4 +60,20 @@ int collect__reap(struct collect *c, const struct tables *t, const struct window
 int collect__window(struct collect *c, const struct tables *t, const struct window *w,
 		    struct report *r);
 
+/*
+ * What the next window has to know of those before it, for a reader that ends in between: fields
+ * as in collect.c. others: 2 x ncpus records.
+ */
+struct collect_carry {
+	uint64_t pop_before[AC_OFF_NR];
+	uint64_t pop_saved[2][AC_OFF_NR];
+	uint64_t pop_n_saved[2][AC_OFF_NR];
+};
+
+void collect__save(const struct collect *c, uint32_t ncpus, struct collect_carry *to,
+		   struct acct_sums *others);
+/* In the place of collect__start(). 0 or -ENOMEM. */
+int collect__restore(struct collect *c, uint32_t ncpus, const struct collect_carry *from,
+		     const struct acct_sums *others);
+
 #endif /* COLLECT_H */

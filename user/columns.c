@@ -92,15 +92,16 @@ static void calc_version(const struct item *it, struct names *n, struct value *v
 	set_text(v, UTILBPF_VERSION);
 }
 
-/* What found no place has one name, whatever the engine left in the field. */
+/* What has no task of its own: "(ended)", or "(other)" whatever the engine left in the field. */
 static void calc_comm(const struct item *it, struct names *n, struct value *v)
 {
 	const struct rep_proc *p = it->rec;
 	const struct rep_task *t = it->rec;
+	const char *comm = it->kind == ENT_PROC ? p->comm : t->comm;
 	bool other = it->kind == ENT_PROC ? p->other : t->other;
 
 	(void)n;
-	set_text(v, other ? "(other)" : it->kind == ENT_PROC ? p->comm : t->comm);
+	set_text(v, other && comm[0] != '(' ? "(other)" : comm);
 }
 
 static void calc_class(const struct item *it, struct names *n, struct value *v)
@@ -434,12 +435,13 @@ const struct column columns[COL_NR] = {
 	[COL_INVOLUNTARY] = {COLUMN("involuntary", "involuntary", UNIT_COUNT), .sortable = true,
 			     .at = {[ENT_PROC] = IN(USE_ALL, rep_proc, involuntary),
 				    [ENT_TASK] = IN(USE_ALL, rep_task, involuntary)}},
-	TALLY(LOST_EVENTS, ENT_QUALITY, rep_quality, lost_events,
-	      UNIT_COUNT) TALLY(MISSED_RUNS, ENT_QUALITY, rep_quality, missed_runs, UNIT_COUNT)
-		TALLY(DROPPED_TASKS, ENT_QUALITY, rep_quality, dropped_tasks,
-		      UNIT_COUNT) TALLY(DROPPED_CALLS, ENT_QUALITY, rep_quality, dropped_calls,
-					UNIT_COUNT) TALLY(OUT_OF_ORDER, ENT_QUALITY, rep_quality,
-							  out_of_order, UNIT_COUNT)
+	TALLY(FOLDED_TASKS, ENT_QUALITY, rep_quality, folded_tasks,
+	      UNIT_COUNT) TALLY(LOST_EVENTS, ENT_QUALITY, rep_quality, lost_events, UNIT_COUNT)
+		TALLY(MISSED_RUNS, ENT_QUALITY, rep_quality, missed_runs, UNIT_COUNT) TALLY(
+			DROPPED_TASKS, ENT_QUALITY, rep_quality, dropped_tasks,
+			UNIT_COUNT) TALLY(DROPPED_CALLS, ENT_QUALITY, rep_quality, dropped_calls,
+					  UNIT_COUNT) TALLY(OUT_OF_ORDER, ENT_QUALITY, rep_quality,
+							    out_of_order, UNIT_COUNT)
 			TALLY(UNMATCHED, ENT_QUALITY, rep_quality, unmatched, UNIT_COUNT) TALLY(
 				RESIDUAL, ENT_QUALITY, rep_quality, residual_ns, UNIT_MEAN)
 				TALLY(UNKNOWN, ENT_QUALITY, rep_quality, unknown_ns,

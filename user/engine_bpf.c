@@ -185,6 +185,11 @@ static int bpf_roll(struct engine *e, uint64_t end, struct report *r)
 	return bpf_reader__take(&e->rd, r);
 }
 
+struct bpf_load *engine_bpf__loaded(struct engine *e)
+{
+	return &e->load;
+}
+
 const struct engine_ops engine_bpf = {
 	.name = "bpf",
 	.open = bpf_open,

@@ -20,6 +20,7 @@
 #include "escape.h"
 #include "metrics.h"
 #include "perf_events.h"
+#include "resident.h"
 #include "serve.h"
 #include "verify.h"
 #include "version.h"
@@ -405,6 +406,49 @@ static int serve(struct run *r)
 	return 1;
 }
 
+static int print_report(void *ctx, const struct report *rep)
+{
+	return render(ctx, rep);
+}
+
+/* The sub-commands of a resident instance. */
+static int resident(struct run *r)
+{
+	char why[512] = "";
+	int err;
+
+	switch (r->o.action) {
+	case ACTION_START:
+		err = resident__start(&r->o, r->names, why, sizeof(why));
+		break;
+	case ACTION_STOP:
+		err = resident__stop(&r->o, why, sizeof(why));
+		break;
+	case ACTION_STATUS:
+		err = resident__status(&r->o, r->out.f, why, sizeof(why));
+		break;
+	default:
+		signal(SIGPIPE, SIG_IGN);
+		err = resident__report(&r->o, level_of(&r->o), r->names, print_report, r, why,
+				       sizeof(why));
+	}
+	if (err && why[0])
+		fprintf(stderr, "utilbpf: %s\n", why);
+	return err ? 1 : 0;
+}
+
+static int dispatch(struct run *r)
+{
+	switch (r->o.action) {
+	case ACTION_RUN:
+		return run(r);
+	case ACTION_SERVE:
+		return serve(r);
+	default:
+		return resident(r);
+	}
+}
+
 static int version(void)
 {
 	printf("utilbpf %s\n", UTILBPF_VERSION);
@@ -433,7 +477,7 @@ int main(int argc, char **argv)
 		r.names = names__new(u.machine);
 		status = r.names ? open_output(&r) : failed("start", "names", -ENOMEM);
 		if (!status)
-			status = r.o.action == ACTION_SERVE ? serve(&r) : run(&r);
+			status = dispatch(&r);
 		if (r.ops)
 			r.ops->close(r.e);
 		workload__free(r.w);

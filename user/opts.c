@@ -29,6 +29,7 @@
 #define DEFAULT_TOP  20
 #define MAX_PAGES    (1U << 20) /* of a ring */
 #define MAX_DEPTH    255
+#define MAX_NAME     40
 
 /* What is shown of an argument: enough to know it again. */
 #define QUOTE_SHOWN 60
@@ -47,6 +48,7 @@ enum {
 	OPT_DEPTH,
 	OPT_LISTEN,
 	OPT_MAX_SERIES,
+	OPT_NAME,
 };
 
 static const char short_options[] = "+:d:i:n:e:m:b:s:T:Ff:o:Vvhp:t:C:G:c:u:xr::";
@@ -85,6 +87,7 @@ static const struct option long_options[] = {
 	{"verify", no_argument, NULL, OPT_VERIFY},
 	{"listen", required_argument, NULL, OPT_LISTEN},
 	{"max-series", required_argument, NULL, OPT_MAX_SERIES},
+	{"name", required_argument, NULL, OPT_NAME},
 	{NULL, 0, NULL, 0},
 };
 
@@ -102,12 +105,15 @@ static const struct sub_command sub_commands[] = {
 	 ACTION_SERVE,
 	 {OPT_LISTEN, 'e', OPT_ENGINE, OPT_MEM_LIMIT, 'p', 't', 'C', 'G', 'c', 'u', 'x',
 	  OPT_NO_KTHREADS, OPT_FOLLOW, OPT_SYSCALL, 'b', OPT_DEPTH, 'T', OPT_MAX_SERIES, 'v'}},
+	{"start",
+	 ACTION_START,
+	 {'e', OPT_MEM_LIMIT, 'p', 't', 'C', 'G', 'c', 'u', 'x', OPT_NO_KTHREADS, OPT_FOLLOW,
+	  OPT_SYSCALL, OPT_NAME, 'v'}},
+	{"report", ACTION_REPORT, {'b', 's', 'T', 'F', 'f', 'o', OPT_DEPTH, OPT_NAME, 'v'}},
+	{"stop", ACTION_STOP, {OPT_NAME, 'v'}},
+	{"status", ACTION_STATUS, {OPT_NAME, 'v'}},
 	{NULL, ACTION_RUN, {0}},
 };
-
-#define NO_DAEMON "account for a while with -d SEC, or again and again with -i SEC"
-
-static const char *const absent_commands[] = {"start", "report", "stop", NULL};
 
 /* 'arg', with everything but printable ASCII as \xNN, cut when it is long. */
 static const char *quote(char *buf, const char *arg)
@@ -399,6 +405,18 @@ static int set_selection(struct opts *o, int val, const char *arg)
 	return -1;
 }
 
+/* Becomes part of a file name below a directory whose names know no point. */
+static int set_name(struct opts *o, const char *arg)
+{
+	size_t n = strspn(arg, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
+
+	if (!n || arg[n] || n > MAX_NAME)
+		return wrong("--name takes up to %d letters, digits, - and _, not %s", MAX_NAME,
+			     Q(arg));
+	o->name = arg;
+	return 0;
+}
+
 /* An option that getopt_long() did not take: `word` is what the user wrote. */
 static int bad_option(int c, const char *word)
 {
@@ -457,6 +475,8 @@ static int set_option(struct opts *o, int val, const char *arg)
 		return 0;
 	case 'r': /* opts__parse() has the words that may follow */
 		return 0;
+	case OPT_NAME:
+		return set_name(o, arg);
 	case OPT_JSON_SCHEMA:
 		o->action = ACTION_SCHEMA;
 		return 0;
@@ -529,9 +549,6 @@ static int take_command(struct opts *o, char **rest, bool dashes)
 	}
 	if (!*rest)
 		return 0;
-	for (int i = 0; absent_commands[i]; i++)
-		if (!strcmp(absent_commands[i], *rest))
-			return wrong("%s is not in this version; " NO_DAEMON, *rest);
 	return wrong("%s is no option: put -- before the command, as in utilbpf -- COMMAND",
 		     Q(*rest));
 }
@@ -539,10 +556,11 @@ static int take_command(struct opts *o, char **rest, bool dashes)
 /* Whether an option goes with the sub-command, or with none. 0, or the status of wrong usage. */
 static int fits(const struct sub_command *sub, int val)
 {
+	if (!sub && (val == OPT_LISTEN || val == OPT_NAME))
+		return wrong("%s goes with a sub-command, as in utilbpf %s", option_name(val),
+			     val == OPT_NAME ? "report" : "serve");
 	if (!sub)
-		return val != OPT_LISTEN ? 0
-					 : wrong("%s goes with a sub-command, as in utilbpf serve",
-						 option_name(val));
+		return 0;
 	for (int i = 0; i < MAX_SUB_OPTIONS && sub->options[i]; i++)
 		if (sub->options[i] == val)
 			return 0;
@@ -572,6 +590,9 @@ static int check_sub(struct opts *o, const struct sub_command *sub, char **rest)
 {
 	if (*rest)
 		return wrong("%s takes options only, not %s", sub->name, Q(*rest));
+	if (o->action == ACTION_REPORT && o->format == FORMAT_OPENMETRICS)
+		return wrong("-f openmetrics is counters, which a report of one window has not: "
+			     "take text, json or csv");
 	if (o->action == ACTION_SERVE)
 		o->format = FORMAT_OPENMETRICS;
 	return check_selection(o);
@@ -675,12 +696,22 @@ done:
 void opts__help(FILE *f)
 {
 	fputs("Usage: utilbpf [OPTIONS] [-- COMMAND [ARG...]]\n"
-	      "       utilbpf serve [OPTIONS]\n"
+	      "       utilbpf start|report|status|stop|serve [OPTIONS]\n"
 	      "\n"
 	      "Tells where CPU time goes, to the nanosecond: user, system calls, interrupts,\n"
 	      "softirqs, hypervisor calls, and why tasks did not run. Without COMMAND it\n"
 	      "accounts the live system, with one it reports when COMMAND ends.\n"
 	      "\n"
+	      "Commands:\n"
+	      "  start                begin to account, and exit: the kernel goes on by itself\n"
+	      "  report               tell what has been since the last report\n"
+	      "  status               tell what runs, since when, and what it costs\n"
+	      "  stop                 end it; nothing is left\n"
+	      "      --name NAME      the instance of this name, one of several\n"
+	      "  serve                answer HTTP requests for /metrics and /healthz, until a\n"
+	      "                       signal; with --top, processes have series too\n"
+	      "      --listen ADDR:PORT\n"
+	      "                       where (default 127.0.0.1:9435)\n"
 	      "When:\n"
 	      "  -d, --duration SEC   stop after SEC seconds (0.5 is fine); without it, at ^C\n"
 	      "                       or when COMMAND ends\n"
@@ -727,11 +758,6 @@ void opts__help(FILE *f)
 	      "                       calls (default 50000); processes have some with --top\n"
 	      "  -o, --output FILE    write reports to FILE, not to stdout (with COMMAND:\n"
 	      "                       stderr)\n"
-	      "Counters for Prometheus:\n"
-	      "  serve                answer HTTP requests for /metrics and /healthz, until a\n"
-	      "                       signal; with --top, processes have series too\n"
-	      "      --listen ADDR:PORT\n"
-	      "                       where (default 127.0.0.1:9435)\n"
 	      "Other:\n"
 	      "      --json-schema    print the JSON Schema of -f json\n"
 	      "  -v, --verbose        say more on stderr; twice for still more\n"

@@ -23,6 +23,10 @@ enum opts_action {
 	ACTION_VERSION,
 	ACTION_SCHEMA,
 	ACTION_SERVE,
+	ACTION_START, /* from here on: the sub-commands */
+	ACTION_REPORT,
+	ACTION_STOP,
+	ACTION_STATUS,
 };
 
 struct opts {
@@ -49,6 +53,7 @@ struct opts {
 	unsigned int depth; /* --depth: of the groups that are told apart; 0: all */
 	struct selection sel;
 	const char *listen; /* serve: ADDR:PORT, checked */
+	const char *name;   /* --name: of the resident instance; NULL: the unnamed one */
 	int verbose;
 	char **command; /* NULL, or argv of the workload, NULL-terminated */
 };

@@ -414,6 +414,7 @@ static const struct {
 	enum col_id col;
 	const char *help;
 } tally_help[] = {
+	{COL_FOLDED_TASKS, "Ended tasks that are told in sum only."},
 	{COL_LOST_EVENTS, "Events that were lost."},
 	{COL_MISSED_RUNS, "Runs of a program that the kernel refused."},
 	{COL_DROPPED_TASKS, "Tasks that found no record: their time is in (other)."},

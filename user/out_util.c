@@ -282,6 +282,8 @@ static void quality_line(const struct rep_quality *q, struct wrap *w, bool color
 		out__wrap(w, "%s s of unknown tasks,", out__seconds(num, q->unknown_ns));
 	if (lost && color)
 		fputs(SGR_OFF, w->f);
+	if (q->folded_tasks)
+		out__wrap(w, "%" PRIu64 " ended tasks told in sum,", q->folded_tasks);
 	if (q->out_of_order)
 		out__wrap(w, "%" PRIu64 " out of order,", q->out_of_order);
 	if (q->unmatched)

@@ -99,8 +99,9 @@ struct rep_task {
 
 struct rep_quality {
 	uint64_t lost_events, missed_runs, dropped_tasks, dropped_calls, out_of_order, unmatched;
-	int64_t residual_ns; /* what the laws of conservation leave over, worst CPU or task */
-	uint64_t unknown_ns; /* time of tasks that found no record at all */
+	uint64_t folded_tasks; /* ended, and told in sum only: nothing of them is lost */
+	int64_t residual_ns;   /* what the laws of conservation leave over, worst CPU or task */
+	uint64_t unknown_ns;   /* time of tasks that found no record at all */
 };
 
 struct rep_cost {

@@ -34,6 +34,7 @@ MAX_ANON_MIB = 50
 MAX_OPEN_S = 0.5
 MAX_SCRAPE_MS = 250
 MAX_LIVE_SCRAPE_MS = 500
+MAX_REPORT_S = 0.25
 MAX_FEED_NS = 80
 
 PIPE_BYTES = 1 << 20  # what a tool prints while a load runs must fit in
@@ -297,13 +298,39 @@ def watch(fmt, windows):
     return got
 
 
+def resident(windows):
+    """Seconds and memory of `utilbpf report`, from exec to its end: medians over some windows."""
+    name = ["--name", f"bench-{os.getpid()}"]
+    subprocess.run([UTILBPF, "start"] + name, check=True)
+    got = {}
+    try:
+        for fmt in ("json", "text"):
+            runs = []
+            for _ in range(windows):
+                time.sleep(0.3)
+                start = now()
+                p = subprocess.Popen([UTILBPF, "report", "-f", fmt, "--by", "process", "-o",
+                                      "/dev/null"] + name)
+                _, status, used = os.wait4(p.pid, 0)
+                p.returncode = os.waitstatus_to_exitcode(status)
+                if p.returncode:
+                    raise Skip(f"report ended with status {p.returncode}")
+                runs.append((now() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024))
+            for i, key in enumerate(("s", "cpu_s", "rss_mib")):
+                got[f"{fmt}_{key}"] = sorted(r[i] for r in runs)[len(runs) // 2]
+    finally:
+        subprocess.run([UTILBPF, "stop"] + name, check=True)
+    return got
+
+
 def many_threads(n, windows):
     want = live_threads() + n + 1024
     with Sysctl({"pid_max": want + 2048, "threads-max": want}):
         p = spawn([BENCH, "threads", str(n)], pin=False)
         try:
             first_line(p)
-            got = {"threads": n, "json": watch("json", windows), "text": watch("text", windows)}
+            got = {"threads": n, "json": watch("json", windows), "text": watch("text", windows),
+                   "resident": resident(windows)}
             if got["json"]["tasks"] < n:
                 raise Skip(f"only {got['json']['tasks']} tasks are in the report")
             return got
@@ -346,7 +373,7 @@ def check_hot(b, t, rows):
 
 
 def check_threads(b, n, windows):
-    json_run = text_run = {}
+    json_run = text_run = resident_run = {}
     why = None
     try:
         got = many_threads(n, windows)
@@ -356,6 +383,10 @@ def check_threads(b, n, windows):
               f"report), anonymous {json_run['anon_mib']:.1f} MiB, open "
               f"{json_run['open_s']:.3f} s; text: {text_run['percent']:.2f} %, anonymous "
               f"{text_run['anon_mib']:.1f} MiB; at most {json_run['processes']} processes a report")
+        r = resident_run = got["resident"]
+        print(f"utilbpf report, {n} threads, by process: json {r['json_s']:.3f} s, of it "
+              f"{r['json_cpu_s']:.3f} s CPU, {r['json_rss_mib']:.0f} MiB at most (the mapped tables "
+              f"included); text {r['text_s']:.3f} s, {r['text_cpu_s']:.3f} s CPU")
     except Skip as e:
         got, why = {"threads": n, "skipped": str(e)}, str(e)
     b.check(f"loader's CPU, {n} threads, -i 1, json", json_run.get("percent"),
@@ -364,6 +395,8 @@ def check_threads(b, n, windows):
             MAX_LOADER_PERCENT, "%", why)
     b.check(f"loader's anonymous memory, {n} threads", json_run.get("anon_mib"),
             MAX_ANON_MIB, "MiB", why)
+    b.check(f"utilbpf report, {n} threads, json", resident_run.get("json_s"), MAX_REPORT_S, "s",
+            why)
     b.check(f"exec to open window, {n} threads", json_run.get("open_s"), MAX_OPEN_S, "s",
             why)
     return got

@@ -472,19 +472,44 @@ static void test_read(void **state)
 	bad("--read=", "not an empty one");
 }
 
-static void test_absent(void **state)
+static void test_commands(void **state)
 {
-	static const char *const lines[] = {
-		"start",
-		"report",
-		"stop",
-		"-d 1 stop",
-	};
+	struct opts o;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
-		bad(lines[i], "not in this version");
-	bad("-d 1 stop", "stop is not in this version");
+	good(&o, "start");
+	assert_int_equal(o.action, ACTION_START);
+	assert_int_equal(o.events, EV_ALL);
+	assert_null(o.name);
+	good(&o, "start -e irqs --mem-limit 4M --name web_1-a -v");
+	assert_int_equal(o.events, EV_SCHED | EV_IRQS);
+	assert_int_equal(o.mem_limit, 4 << 20);
+	assert_string_equal(o.name, "web_1-a");
+	good(&o, "report -b task -s user -T 3 -F -f json -o x --name a");
+	assert_int_equal(o.action, ACTION_REPORT);
+	assert_int_equal(o.by, LEVEL_TASK);
+	good(&o, "stop");
+	assert_int_equal(o.action, ACTION_STOP);
+	good(&o, "status --name a");
+	assert_int_equal(o.action, ACTION_STATUS);
+	good(&o, "report --help");
+	assert_int_equal(o.action, ACTION_HELP);
+	bad("start -d 1", "-d/--duration does not go with start");
+	bad("start -b cpu", "-b/--by does not go with start");
+	bad("report -f openmetrics", "-f openmetrics is counters");
+	bad("report -e irqs", "-e/--events does not go with report");
+	bad("report -i 1", "-i/--interval does not go with report");
+	bad("stop -f json", "-f/--format does not go with stop");
+	bad("status -V", "-V/--version does not go with status");
+	bad("report now", "report takes options only, not 'now'");
+	bad("start -- sleep 1", "start takes options only, not 'sleep'");
+	bad("--name a", "--name goes with a sub-command");
+	bad("report --name ../x", "--name takes up to 40");
+	bad("report --name a.b", "--name takes up to 40");
+	bad("report --name", "--name needs a value");
+	bad("report --name aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "--name takes up to 40");
+	bad("-d 1 stop", "'stop' is no option");
+	bad("starts", "'starts' is no option");
 }
 
 static void test_select_ids(void **state)
@@ -631,8 +656,8 @@ int main(void)
 		cmocka_unit_test(test_events),	      cmocka_unit_test(test_report),
 		cmocka_unit_test(test_actions),	      cmocka_unit_test(test_command),
 		cmocka_unit_test(test_empty_command), cmocka_unit_test(test_serve),
-		cmocka_unit_test(test_absent),	      cmocka_unit_test(test_read),
-		cmocka_unit_test(test_select_ids),    cmocka_unit_test(test_select_many),
+		cmocka_unit_test(test_read),	      cmocka_unit_test(test_select_ids),
+		cmocka_unit_test(test_select_many),   cmocka_unit_test(test_commands),
 		cmocka_unit_test(test_select_words),  cmocka_unit_test(test_bad_options),
 		cmocka_unit_test(test_escapes),	      cmocka_unit_test(test_help),
 	};

@@ -295,7 +295,7 @@ static struct fixture *make_huge(uint64_t u)
 		x->calls[i].oncpu_ns = x->calls[i].max_ns = u;
 		x->calls[i].open = UINT32_MAX;
 	}
-	x->r.quality = (struct rep_quality){u, u, u, u, u, u, INT64_MIN, u};
+	x->r.quality = (struct rep_quality){u, u, u, u, u, u, u, INT64_MIN, u};
 	x->r.cost = (struct rep_cost){u, u, u, u, true, u};
 	return x;
 }
@@ -620,14 +620,15 @@ static void test_text_loss_is_loud(void **state)
 	char *text;
 
 	(void)state;
-	x->r.quality = (struct rep_quality){12, 3, 5, 2, 7, 9, -4, 1500 * MS};
+	x->r.quality = (struct rep_quality){12, 3, 5, 2, 7, 9, 6, -4, 1500 * MS};
 	x->r.notes[0] = "no hypervisor calls on this machine";
 	o.width = 200;
 	text = render(out__text, &x->r, o);
 	assert_lacks(text, "nothing lost");
-	assert_has(text, "\nLOST: 12 events lost, 3 program runs missed, 5 tasks without a record, "
-			 "2 calls without a record, 1.500 s of unknown tasks, 7 out of order, "
-			 "9 unmatched, residual -4 ns\n");
+	assert_has(text,
+		   "\nLOST: 12 events lost, 3 program runs missed, 5 tasks without a record, "
+		   "2 calls without a record, 1.500 s of unknown tasks, 6 ended tasks told in "
+		   "sum, 7 out of order, 9 unmatched, residual -4 ns\n");
 	assert_has(text, "\nnote: no hypervisor calls on this machine\n");
 	free(text);
 	free(x);

@@ -15,7 +15,7 @@ _utilbpf_value() {
 	case $1 in
 	-e | --events) _utilbpf_list "sched syscalls irqs softirqs hcalls all" "$2" ;;
 	-o | --output | --record | -r | --read) mapfile -t COMPREPLY < <(compgen -f -- "$2") ;;
-	-m | --mmap-pages | -d | --duration | -i | --interval | -n | --count | -T | --top | --mem-limit | --max-series | --listen | \
+	-m | --mmap-pages | -d | --duration | -i | --interval | -n | --count | -T | --top | --mem-limit | --max-series | --listen | --name | \
 		--depth | -p | --pid | -t | --tid | -C | --cpu | -G | --cgroup | -c | --comm | --syscall)
 		COMPREPLY=()
 		;;
@@ -51,7 +51,7 @@ _utilbpf() {
 	[[ $prev == = ]] && ((COMP_CWORD > 2)) && prev=${COMP_WORDS[COMP_CWORD - 2]}
 	_utilbpf_value "$prev" "$cur" && return
 	if ((COMP_CWORD == 1)) && [[ $cur != -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W "serve" -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W "start report status stop serve" -- "$cur")
 		return
 	fi
 	mapfile -t COMPREPLY < <(compgen -W "-d --duration -i --interval -n --count -r --read -e --events
@@ -59,7 +59,7 @@ _utilbpf() {
 		-p --pid -t --tid -C --cpu -G --cgroup -c --comm -u --uid -x --exclude-self
 		--no-kthreads --follow --syscall
 		-b --by --depth -s --sort -T --top -F --full -f --format --max-series -o --output --listen
-		--json-schema -v --verbose -V --version -h --help --" -- "$cur")
+		--name --json-schema -v --verbose -V --version -h --help --" -- "$cur")
 }
 
 complete -o default -F _utilbpf utilbpf
