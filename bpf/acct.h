@@ -85,6 +85,7 @@ acct_inline __u32 acct_epoch(const struct acct_ctl *ctl)
 acct_inline void acct_time(struct acct_now *n, const struct acct_ctl *ctl, __u32 e, __u64 now)
 {
 	n->now = now;
+	n->moves = *(const volatile __u32 *)&ctl->moves;
 	n->start = *(const volatile __u64 *)&ctl->start[e & 3];
 	if (acct_before(now, n->start)) {
 		e--;
@@ -548,7 +549,7 @@ acct_cold int acct_enter_cold(struct acct_task *t, struct acct_cpu *c, const str
 	acct_split_clear(st);
 	st->cls = AC_SYS;
 	st->mode = AC_SYS;
-	st->flags = (st->flags & ~AS_NOBEGIN) | AS_CALL;
+	st->flags = (st->flags & ~(AS_NOBEGIN | AS_UNWATCHED)) | AS_CALL;
 	return 0;
 }
 
@@ -583,11 +584,11 @@ acct_cold int acct_exit_cold(struct acct_task *t, struct acct_cpu *c, const stru
 	acct_resolve(t, acct_charge(t, c, n), AC_SYS);
 	if (st->flags & AS_CALL)
 		acct_call_end(c, t, n, error);
-	else
-		c->unmatched++; /* a seccomp filter's refusal, or a begin that was not seen */
+	else if (!(st->flags & AS_UNWATCHED))
+		c->unmatched++; /* a seccomp filter's refusal, or a begin that was missed */
 	st->cls = AC_USER;
 	st->mode = AC_USER;
-	st->flags &= ~(AS_CALL | AS_NOBEGIN);
+	st->flags &= ~(AS_CALL | AS_NOBEGIN | AS_UNWATCHED);
 	return 0;
 }
 
@@ -743,7 +744,7 @@ acct_inline void acct_wakeup(struct acct_task *t, const struct acct_now *n)
 /* The fixed slots (utilbpf.h) of a table that is all zero, before the first event. */
 acct_inline void acct_fixed_slots(struct acct_task *tasks, __u32 ncpus)
 {
-	for (__u32 i = 0; i < 2 * ncpus; i++) {
+	for (__u32 i = 0; i < 3 * ncpus; i++) {
 		struct acct_task *t = &tasks[SLOT_IDLE(i, ncpus)];
 		__u32 cpu = i % ncpus;
 
@@ -780,7 +781,7 @@ acct_inline void acct_task_init(struct acct_task *t, const struct acct_now *n, _
 	t->id.end = 0;
 	t->id.exec = 0;
 	t->id.lead_exec = 0;
-	t->id.renamed = 0;
+	t->id.from = 0;
 	t->id.sel = 0;
 }
 
@@ -801,7 +802,8 @@ acct_inline void acct_fork(struct acct_state *child, const struct acct_state *pa
 	child->since = now;
 	child->cls = AC_WAIT;
 	child->mode = kthread ? AC_SYS : parent->mode;
-	child->flags = kthread ? AS_KTHREAD : (parent->flags & AS_CALL) | AS_NOBEGIN;
+	child->flags =
+		kthread ? AS_KTHREAD : (parent->flags & (AS_CALL | AS_UNWATCHED)) | AS_NOBEGIN;
 	child->key = child->flags & AS_CALL ? parent->key : KEY_NO_CALL;
 	child->begin = now;
 	acct_split_clear(child);
@@ -838,28 +840,28 @@ acct_inline void acct_exit(struct acct_task *t, struct acct_cpu *c, const struct
 	t->st.cls = AC_SYS;
 }
 
-/* ---- the surplus: tasks that found no slot ---- */
+/* ---- tasks that have no slot: the surplus, and the rest ---- */
 
-acct_inline void acct_pop_enter(struct acct_cpu *c, const struct acct_now *n, __u8 cls)
+acct_inline void acct_pop_enter(struct acct_pop *pop, const struct acct_now *n, __u8 cls)
 {
 	__u32 i = cls - AC_WAIT, b = n->epoch & 1;
 
 	acct_opaque(i);
 	if (i >= AC_OFF_NR)
 		return;
-	__sync_fetch_and_add(&c->pop.sum[b][i], -n->now);
-	__sync_fetch_and_add(&c->pop.n[b][i], 1);
+	__sync_fetch_and_add(&pop->sum[b][i], -n->now);
+	__sync_fetch_and_add(&pop->n[b][i], 1);
 }
 
-acct_inline void acct_pop_leave(struct acct_cpu *c, const struct acct_now *n, __u8 cls)
+acct_inline void acct_pop_leave(struct acct_pop *pop, const struct acct_now *n, __u8 cls)
 {
 	__u32 i = cls - AC_WAIT, b = n->epoch & 1;
 
 	acct_opaque(i);
 	if (i >= AC_OFF_NR)
 		return;
-	__sync_fetch_and_add(&c->pop.sum[b][i], n->now);
-	__sync_fetch_and_add(&c->pop.n[b][i], -1ULL);
+	__sync_fetch_and_add(&pop->sum[b][i], n->now);
+	__sync_fetch_and_add(&pop->n[b][i], -1ULL);
 }
 
 /* Off-CPU time of a surplus task that belongs to its open call. */

@@ -58,6 +58,46 @@ static __always_inline __u32 task_cpu_of(struct task_struct *p)
 	return old->cpu;
 }
 
+/* Which controller's hierarchy `v1` (enum acct_hierarchy) is; the numbers depend on the kernel's
+ * configuration. -1: it has none such. */
+static __always_inline int group_controller(__u32 v1)
+{
+	if (v1 == GROUPS_CPU && bpf_core_enum_value_exists(enum cgroup_subsys_id, cpu_cgrp_id))
+		return bpf_core_enum_value(enum cgroup_subsys_id, cpu_cgrp_id);
+	if (v1 == GROUPS_CPUACCT &&
+	    bpf_core_enum_value_exists(enum cgroup_subsys_id, cpuacct_cgrp_id))
+		return bpf_core_enum_value(enum cgroup_subsys_id, cpuacct_cgrp_id);
+	return -1;
+}
+
+/* The id of p's group in the hierarchy v1. */
+static __always_inline __u64 task_group(struct task_struct *p, __u32 v1, const bool btf)
+{
+	struct cgroup_subsys_state *css;
+	int controller = group_controller(v1);
+	char *set;
+
+	if (!v1 || controller < 0) {
+		if (btf)
+			return p->cgroups->dfl_cgrp->kn->id;
+		return BPF_CORE_READ(p, cgroups, dfl_cgrp, kn, id);
+	}
+	set = (char *)BPF_CORE_READ(p, cgroups) + bpf_core_field_offset(struct css_set, subsys);
+	if (bpf_probe_read_kernel(&css, sizeof(css), set + controller * sizeof(css)))
+		return 0;
+	return BPF_CORE_READ(css, cgroup, kn, id);
+}
+
+/* Whether g is a group of the hierarchy v1. */
+static __always_inline bool group_is_ours(struct cgroup *g, __u32 v1)
+{
+	int controller = group_controller(v1);
+
+	if (!v1 || controller < 0)
+		return !BPF_CORE_READ(g, root, hierarchy_id);
+	return BPF_CORE_READ(g, root, subsys_mask) & (1U << controller);
+}
+
 #define TASK_WAKING 0x0200 /* only seen when the state is read too late: it is runnable again */
 
 static __always_inline __u32 switch_state(__u64 *ctx, struct task_struct *prev, const bool btf)

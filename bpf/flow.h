@@ -26,7 +26,12 @@
 #include "acct.h"
 
 /* A cold path that tells the flavours apart: the verifier walks it with its callers' knowledge. */
+#ifdef __bpf__
+/* used: or clang drops results that nobody reads, and the verifier refuses what is then in r0. */
+#define flow_cold static __attribute__((noinline, used))
+#else
 #define flow_cold static __attribute__((noinline, unused))
+#endif
 
 /* ---- what the includer defines ---- */
 
@@ -44,14 +49,17 @@ static __always_inline void link_drop(flow_who p, const bool btf);
 /* The record of an interrupt, softirq or hypervisor call of the task on c, and its tag. */
 static __always_inline struct acct_call *icall_get(struct acct_cpu *c, const struct acct_now *n,
 						   __u32 cls, __u32 key, __u64 *tag);
-/* The published windows. */
+/* The published windows. And acct_ctl.moves grows: all tasks are looked at again. */
 static __always_inline const struct acct_ctl *windows(void);
+static __always_inline void flow_bump(void);
 
 /* What acct_cpu.task holds while p runs: never 0 nor 1. And who that stands for. */
 static __always_inline __u64 who_address(flow_who p);
 static __always_inline flow_who who_at(__u64 address);
-/* A CPU's idle task; a thread that never leaves the kernel. */
+/* A CPU's idle task; a thread that is not its process's leader; one that never leaves the kernel.
+ */
 static __always_inline bool who_is_idle(flow_who p, const bool btf);
+static __always_inline bool who_is_thread(flow_who p, const bool btf);
 static __always_inline bool who_is_kernel(flow_who p, const bool btf);
 /* When it was made, and how long it has run by the scheduler's count; ns. */
 static __always_inline __u64 who_born(flow_who p, const bool btf);
@@ -62,8 +70,25 @@ static __always_inline __u64 who_ran(flow_who p, const struct acct_now *n, const
  */
 static __always_inline __u64 who_left(const struct acct_cpu *c, const struct acct_task *old,
 				      const struct acct_now *n, __u8 *cls);
-/* Fills in who p is, and `sel`. */
+/* Fills in who p is; `sel` is not its business. */
 static __always_inline void who_ident(struct acct_ident *id, flow_who p, const bool btf);
+
+/* Whether tasks are selected at all, by CPU, by user: constants, so that without it nothing is
+ * left. */
+static __always_inline bool flow_selects(void);
+static __always_inline bool flow_selects_cpus(void);
+static __always_inline bool flow_selects_users(void);
+/* Whether descendants of a selected task are selected. */
+static __always_inline bool flow_follows(void);
+/* SEL_DESCENT of a task that was there before the first event; seeding: there is time to look at
+ * its ancestors. */
+static __always_inline __u32 who_descent(flow_who p, const bool seeding, const bool btf);
+/* Whether p is accounted one by one, by what it is now; descent: SEL_DESCENT. The CPU aside. */
+static __always_inline bool who_selected(flow_who p, __u32 descent, const bool btf);
+static __always_inline __u32 who_uid(flow_who p, const bool btf);
+/* Its group's id, and when it was put there, as far as that was noted: 0. */
+static __always_inline __u64 who_group(flow_who p, const bool btf);
+static __always_inline __u64 who_moved(flow_who p, __u64 group, const bool btf);
 
 /* ---- windows ---- */
 
@@ -89,17 +114,49 @@ acct_inline struct acct_task *flow_task(__u32 slot, struct acct_cpu *c, struct a
 
 acct_inline bool link_usable(const struct acct_link *l)
 {
-	return l && (l->slot || (l->owner & OWNER_SURPLUS));
+	return l && (l->slot || (l->owner & (OWNER_SURPLUS | OWNER_REST)));
 }
 
-/* Publishes a link that this context owns: from here on other CPUs may use it. */
-acct_inline void link_publish(struct acct_link *l, __u32 slot)
+/* Which population a task without a slot is in. */
+acct_inline struct acct_pop *link_pop(const struct acct_link *l, struct acct_cpu *c)
+{
+	return flow_selects() && (l->owner & OWNER_REST) ? &c->rest_pop : &c->pop;
+}
+
+/*
+ * Publishes a link that this context owns: from here on other CPUs may use it. in: its task is
+ * selected, so without a slot it is one of the surplus.
+ */
+acct_inline void link_publish(struct acct_link *l, __u32 slot, bool in)
 {
 	acct_barrier();
 	if (slot)
 		l->slot = slot;
 	else
-		l->owner |= OWNER_SURPLUS;
+		l->owner |= in ? OWNER_SURPLUS : OWNER_REST;
+}
+
+/*
+ * Whether p is accounted one by one on `cpu`, by what it is now; its link learns what makes it so.
+ * One that is selected but for the CPU is the rest's while it is there.
+ */
+acct_inline bool flow_select(flow_who p, struct acct_link *l, __u32 cpu, const struct acct_now *n,
+			     const bool btf)
+{
+	const struct acct_cpu *c;
+
+	l->moves = n->moves;
+	if (!flow_selects())
+		return true;
+	l->sel &= ~(SEL_AWAY | SEL_OUT);
+	if (!who_selected(p, l->sel, btf)) {
+		l->sel |= SEL_OUT;
+	} else if (flow_selects_cpus()) {
+		c = cpu_get(cpu);
+		if (c && c->skip)
+			l->sel |= SEL_AWAY | SEL_OUT;
+	}
+	return !(l->sel & SEL_OUT);
 }
 
 /*
@@ -125,6 +182,17 @@ acct_inline __u32 flow_make(flow_who p, struct acct_cpu *c, const struct acct_no
 	return slot;
 }
 
+/* Nobody watches the calls of the rest: what a task of it does on a CPU is not known. */
+acct_inline void flow_forget_mode(struct acct_state *st)
+{
+	acct_split_clear(st);
+	st->flags &= AS_KTHREAD | AS_RAN | AS_EXITING;
+	st->mode = st->flags & (AS_KTHREAD | AS_EXITING) ? AC_SYS : AC_BUSY;
+	st->flags |= AS_UNWATCHED;
+	if (acct_on_cpu(st))
+		st->cls = st->mode;
+}
+
 /*
  * A task that no event or seeding has told of (a kernel may hide some from the iterator): nobody
  * saw it run, so it has been sleeping in this window, and its mode is unknown.
@@ -145,6 +213,7 @@ flow_cold int flow_unknown(flow_who p, struct acct_cpu *c, const struct acct_now
 	struct acct_link *l;
 	struct acct_task *t;
 	__u32 slot, owner;
+	bool in;
 
 	then = *n;
 	owner = n->cpu + 1;
@@ -154,29 +223,34 @@ flow_cold int flow_unknown(flow_who p, struct acct_cpu *c, const struct acct_now
 	if (who_is_kernel(p, btf))
 		l->st.flags = AS_KTHREAD;
 	flow_unknown_state(&l->st, who_born(p, btf), n);
-	slot = flow_make(p, c, n, btf);
+	l->sel = who_descent(p, false, btf);
+	in = flow_select(p, l, n->cpu, n, btf);
+	if (!in)
+		flow_forget_mode(&l->st);
+	slot = in ? flow_make(p, c, n, btf) : 0;
 	t = slot ? task_at(slot) : (struct acct_task *)0;
 	if (t) {
 		t->st = l->st;
+		t->id.sel = l->sel & SEL_DESCENT;
 		acct_task_born(t);
 	} else {
 		then.now = l->st.since;
-		acct_pop_enter(c, &then, AC_SLEEP);
+		acct_pop_enter(in ? &c->pop : &c->rest_pop, &then, AC_SLEEP);
 	}
-	link_publish(l, slot);
+	link_publish(l, slot, in);
 	return 0;
 }
 
 /* ---- onto a CPU and off it ---- */
 
-/* A surplus task comes onto the CPU: its state is put into the CPU's surplus record. */
+/* A task without a slot comes onto the CPU: its state is put into the CPU's record of them. */
 acct_cold int flow_surplus_arrive(struct acct_task *t, struct acct_link *l, struct acct_cpu *c,
 				  const struct acct_now *n)
 {
 	if (!t || !c || !n)
 		return 0;
-	if (l && (l->owner & OWNER_SURPLUS)) {
-		acct_pop_leave(c, n, l->st.cls);
+	if (link_usable(l)) {
+		acct_pop_leave(link_pop(l, c), n, l->st.cls);
 		acct_surplus_charge(&l->st, n->now);
 		t->st = l->st;
 		l->st.cls = AC_NONE; /* it has left the population */
@@ -190,12 +264,296 @@ acct_cold int flow_surplus_arrive(struct acct_task *t, struct acct_link *l, stru
 	return 0;
 }
 
+acct_inline void flow_seat(struct acct_cpu *c, flow_who p, __u32 slot, struct acct_task *t,
+			   const struct acct_now *n, const bool btf)
+{
+	c->task = who_address(p);
+	c->slot = slot;
+	c->gen = t->tag >> 32;
+	c->seated = n->now;
+	c->ran = who_ran(p, n, btf);
+	c->moves = n->moves;
+	if (flow_selects_users())
+		c->uid = who_uid(p, btf);
+}
+
+/* True when slot is a record of the CPU for tasks that have none of their own. */
+acct_inline bool flow_shared(__u32 slot, __u32 cpu)
+{
+	return slot == SLOT_OTHER(cpu, FLOW_NCPUS) ||
+	       (flow_selects() && slot == SLOT_REST(cpu, FLOW_NCPUS));
+}
+
+/* ---- another group, or selected now and not before ---- */
+
+/* t's account ends at n, while the task goes on: what is known of it goes to its link. */
+acct_inline void flow_close(struct acct_task *t, struct acct_link *l, const struct acct_now *n)
+{
+	l->exec = t->id.exec;
+	l->lead_exec = t->id.lead_exec;
+	l->start = t->id.start;
+	l->leader_start = t->id.leader_start;
+	t->id.end = n->now;
+	t->id.sel |= SEL_LEFT | (__u32)t->st.cls << SEL_CLS_SHIFT;
+	t->st.flags &= ~(AS_CALL | AS_NOBEGIN);
+}
+
+/*
+ * The task of l is charged up to n, and its state goes to l: from record t, its own or the one of
+ * its CPU, or without one from the population.
+ */
+acct_cold int flow_stop(struct acct_task *t, struct acct_link *l, struct acct_cpu *c,
+			const struct acct_now *n)
+{
+	if (!l || !c || !n)
+		return 0;
+	if (!t) {
+		acct_pop_leave(link_pop(l, c), n, l->st.cls);
+		acct_surplus_charge(&l->st, n->now);
+		/* Where it was is not known: no move from there is one. */
+		l->st.flags &= ~AS_RAN;
+		return 0;
+	}
+	acct_charge(t, c, n);
+	l->st = t->st;
+	if (l->slot) {
+		flow_close(t, l, n);
+	} else {
+		t->st.cls = AC_NONE;
+		t->st.flags = AS_RAN;
+	}
+	return 0;
+}
+
+/* The new account t of the task of l goes on at n where the last one ended. */
+acct_cold int flow_reopen(struct acct_task *t, const struct acct_link *l, const struct acct_now *n,
+			  __u32 cpu)
+{
+	if (!t || !l || !n)
+		return 0;
+	t->st = l->st;
+	t->cpu = cpu;
+	t->bank[0].cpu = cpu;
+	t->bank[1].cpu = cpu;
+	t->id.exec = l->exec;
+	t->id.lead_exec = l->lead_exec;
+	if (l->start) {
+		t->id.start = l->start;
+		t->id.leader_start = l->leader_start;
+	}
+	t->id.from = n->now;
+	t->id.sel = (l->sel & SEL_DESCENT) | SEL_CAME;
+	acct_task_born(t);
+	return 0;
+}
+
+/* When it became what it is, as far as that was noted: within its current slice. */
+acct_inline __u64 flow_when(__u64 noted, __u64 since, const struct acct_now *n)
+{
+	if (!noted || acct_before(n->now, noted))
+		return n->now;
+	if (acct_before(noted, n->start))
+		noted = n->start;
+	return acct_before(noted, since) ? since : noted;
+}
+
+/*
+ * Makes *then, the time of an event, the moment of a change that was noted, for the record t, or
+ * none. A move that came before the window's start is split in the window before, which may not
+ * have been read yet; otherwise the reader has seen to that.
+ */
+acct_cold int flow_change_time(struct acct_now *then, __u64 noted, struct acct_task *t,
+			       const struct acct_link *l, struct acct_cpu *c)
+{
+	__u64 before;
+
+	if (!then || !l || !c)
+		return 0;
+	before = acct_prev_start(windows(), then->epoch);
+	if (t && l->slot && !(l->sel & SEL_OUT) && noted && acct_is_old(t, then) &&
+	    acct_before(noted, then->start) && !acct_before(noted, before)) {
+		then->epoch--;
+		then->start = before;
+		flow_roll(t, c, then);
+		then->now = acct_before(noted, t->st.since) ? t->st.since : noted;
+		return 0;
+	}
+	if (t)
+		flow_roll(t, c, then);
+	then->now = flow_when(noted, t ? t->st.since : l->st.since, then);
+	return 0;
+}
+
+/* p, which runs on c, goes on there with record slot, or with the CPU's for those that have none.
+ */
+acct_inline void flow_reseat(flow_who p, struct acct_link *l, __u32 slot, struct acct_cpu *c,
+			     struct acct_now *n, bool in, const bool btf)
+{
+	struct acct_task *t;
+
+	if (slot) {
+		t = task_at(slot);
+	} else {
+		slot = in ? SLOT_OTHER(n->cpu, FLOW_NCPUS) : SLOT_REST(n->cpu, FLOW_NCPUS);
+		t = flow_task(slot, c, n);
+		if (t)
+			t->st = l->st;
+		l->st.cls = AC_NONE;
+	}
+	if (t)
+		flow_seat(c, p, slot, t, n, btf);
+}
+
+/* The same as flow_make(), not within a function that needs its stack for more. */
+flow_cold __u32 flow_make_apart(flow_who p, struct acct_cpu *c, const struct acct_now *n,
+				const bool btf)
+{
+	return flow_make(p, c, n, btf);
+}
+
+/*
+ * p's account ends at `noted`, or now, and another begins: with a slot when it is selected by now.
+ * p, whose link is there, is off the CPU, or it runs on c.
+ */
+flow_cold int flow_recount(flow_who p, struct acct_cpu *c, struct acct_now *n, __u64 noted,
+			   const bool btf)
+{
+	struct acct_link *l = link_find(p, btf);
+	bool running = c->task == who_address(p), was_rest, in;
+	struct acct_task *t, *old = (struct acct_task *)0;
+	__u64 now = n->now, start = n->start;
+	__u32 slot, was, cpu = n->cpu, epoch = n->epoch;
+
+	if (!l)
+		return 0;
+	was = l->slot;
+	t = task_at(running ? c->slot : was);
+	was_rest = l->owner & OWNER_REST;
+	in = !(l->sel & SEL_OUT);
+	if (!running && !l->slot)
+		t = (struct acct_task *)0;
+	flow_change_time(n, noted, t, l, c);
+	if (t) {
+		cpu = t->cpu;
+		if (l->slot)
+			old = t;
+	}
+	flow_stop(t, l, c, n);
+	if (!in || was_rest)
+		flow_forget_mode(&l->st);
+	slot = in ? flow_make_apart(p, c, n, btf) : 0;
+	t = slot ? task_at(slot) : (struct acct_task *)0;
+	if (t)
+		flow_reopen(t, l, n, cpu);
+	l->slot = slot;
+	l->owner &= ~(OWNER_SURPLUS | OWNER_REST);
+	link_publish(l, slot, in);
+	if (!running && !slot)
+		acct_pop_enter(link_pop(l, c), n, l->st.cls);
+	n->now = now;
+	n->start = start;
+	n->epoch = epoch;
+	if (t)
+		flow_roll(t, c, n);
+	if (running)
+		flow_reseat(p, l, slot, c, n, in, btf);
+	if (old) { /* interrupts have charged it until now */
+		acct_dead(old);
+		c->exited++;
+		slot_ended(c, was);
+	}
+	return 0;
+}
+
+/*
+ * Something has changed since p's group and selection were looked at: looks again, and ends its
+ * account where it does not fit any more. p is off the CPU, or it runs on c.
+ */
+flow_cold int flow_settle(flow_who p, struct acct_cpu *c, struct acct_now *n, const bool btf)
+{
+	struct acct_link *l = link_find(p, btf);
+	bool running = c->task == who_address(p), in;
+	__u64 group, noted = 0;
+	struct acct_task *t;
+	__u32 cpu;
+
+	if (!link_usable(l))
+		return 0;
+	t = l->slot ? task_at(l->slot) : (struct acct_task *)0;
+	/* The chain of switches has it on another CPU still: that one settles it. */
+	if (!running && (t ? acct_on_cpu(&t->st) : l->st.cls == AC_NONE))
+		return 0;
+	group = who_group(p, btf);
+	cpu = n->cpu;
+	if (t && !running) {
+		acct_opaque(t); /* or the compiler chooses between the addresses, t's unchecked */
+		cpu = t->cpu;
+	}
+	in = flow_select(p, l, cpu, n, btf);
+	if (running)
+		c->moves = n->moves;
+	if (t && flow_selects_users())
+		t->id.uid = who_uid(p, btf);
+	if (in == !(l->owner & OWNER_REST) && (!t || t->id.cgroup == group))
+		return 0;
+	noted = who_moved(p, group, btf);
+	if (!noted || acct_before(noted, l->changed))
+		noted = l->changed;
+	return flow_recount(p, c, n, noted, btf);
+}
+
+/* The same of the task that runs on c, when anything has changed since it was looked at. */
+acct_inline void flow_settle_current(flow_who p, struct acct_cpu *c, struct acct_now *n,
+				     const bool btf)
+{
+	if (acct_likely(c->moves == n->moves))
+		return;
+	c->moves = n->moves;
+	if (!who_is_idle(p, btf))
+		flow_settle(p, c, n, btf);
+}
+
+/*
+ * p's name or user is another one, which it is selected by: looks at that at its next event. p need
+ * not be who runs on c.
+ */
+acct_inline void flow_unsettle(flow_who p, struct acct_link *l, struct acct_cpu *c,
+			       const struct acct_now *n)
+{
+	l->moves = n->moves - 1;
+	if (c->task == who_address(p))
+		c->moves = n->moves - 1;
+	else /* it may run elsewhere */
+		flow_bump();
+}
+
+/* p comes to a CPU: whether that is one that is selected may change what is accounted of it. */
+acct_inline void flow_settle_arrival(flow_who p, struct acct_link *l, struct acct_cpu *c,
+				     struct acct_now *n, const bool btf)
+{
+	if (acct_unlikely(l->moves != n->moves))
+		flow_settle(p, c, n, btf);
+	if (!flow_selects_cpus())
+		return;
+	if (c->skip ? l->slot || (l->owner & OWNER_SURPLUS) : l->sel & SEL_AWAY) {
+		struct acct_task *t = l->slot ? task_at(l->slot) : (struct acct_task *)0;
+
+		if (t && acct_on_cpu(&t->st)) /* missed its leaving another CPU */
+			return;
+		l->sel ^= SEL_AWAY | SEL_OUT;
+		flow_recount(p, c, n, 0, btf);
+	}
+}
+
+/* ---- onto a CPU and off it, again ---- */
+
 /*
  * The record that p uses on the CPU of n, in n's window: its own, the CPU's idle task's, or for a
- * surplus task the CPU's surplus record, with p's state put into it.
+ * task without a slot the CPU's record of those, with p's state put into it. settle: its group and
+ * selection are looked at before.
  */
 acct_inline struct acct_task *flow_arrive(flow_who p, struct acct_cpu *c, struct acct_now *n,
-					  __u32 *slot, const bool btf)
+					  __u32 *slot, const bool settle, const bool btf)
 {
 	struct acct_link *l;
 	struct acct_task *t;
@@ -209,18 +567,24 @@ acct_inline struct acct_task *flow_arrive(flow_who p, struct acct_cpu *c, struct
 		flow_unknown(p, c, n, btf);
 		l = link_find(p, btf);
 	}
-	if (link_usable(l) && l->slot) {
-		*slot = l->slot;
-		return flow_task(*slot, c, n);
+	if (link_usable(l)) {
+		if (settle)
+			flow_settle_arrival(p, l, c, n, btf);
+		if (l->slot) {
+			*slot = l->slot;
+			return flow_task(*slot, c, n);
+		}
 	}
 	*slot = SLOT_OTHER(n->cpu, FLOW_NCPUS);
+	if (flow_selects() && l && (l->owner & OWNER_REST))
+		*slot = SLOT_REST(n->cpu, FLOW_NCPUS);
 	t = flow_task(*slot, c, n);
 	if (t)
 		flow_surplus_arrive(t, l, c, n);
 	return t;
 }
 
-/* A surplus task has left the CPU for cls: its state goes back to its link, its time to the
+/* A task without a slot has left the CPU for cls: its state goes back to its link, its time to the
  * population. */
 flow_cold int flow_surplus_leave(flow_who p, struct acct_task *t, struct acct_cpu *c,
 				 const struct acct_now *n, const bool btf)
@@ -229,22 +593,12 @@ flow_cold int flow_surplus_leave(flow_who p, struct acct_task *t, struct acct_cp
 
 	if (link_usable(l)) {
 		l->st = t->st;
-		acct_pop_enter(c, n, t->st.cls);
+		acct_pop_enter(link_pop(l, c), n, t->st.cls);
 	}
 	t->st.cls = AC_NONE;
 	t->st.flags = 0;
 	t->id.end = 0;
 	return 0;
-}
-
-acct_inline void flow_seat(struct acct_cpu *c, flow_who p, __u32 slot, struct acct_task *t,
-			   const struct acct_now *n, const bool btf)
-{
-	c->task = who_address(p);
-	c->slot = slot;
-	c->gen = t->tag >> 32;
-	c->seated = n->now;
-	c->ran = who_ran(p, n, btf);
 }
 
 /* Nobody knows who runs on c, CPU `cpu`, since then: it is busy time of the CPU's surplus task. */
@@ -298,13 +652,13 @@ flow_cold int flow_resync(flow_who p, struct acct_cpu *c, struct acct_now *n, co
 	then = *n;
 	was = c->slot;
 	old = c->task ? flow_task(was, c, n) : (struct acct_task *)0;
-	if (old && was == SLOT_OTHER(n->cpu, FLOW_NCPUS)) {
-		/* p may be a surplus task too, whose state is put in the place of this one's. */
+	if (old && flow_shared(was, n->cpu)) {
+		/* p may be such a task too, whose state is put in the place of this one's. */
 		acct_charge(old, c, n);
 		old->st.cls = AC_NONE;
 	}
 
-	t = flow_arrive(p, c, n, &slot, btf);
+	t = flow_arrive(p, c, n, &slot, false, btf);
 	if (!t)
 		return 0;
 	if (acct_on_cpu(&t->st) && slot != was)
@@ -333,6 +687,7 @@ flow_cold int flow_resync(flow_who p, struct acct_cpu *c, struct acct_now *n, co
 	/* Not before: an interrupt counts for whoever is seated. */
 	if (ended)
 		slot_ended(c, ended);
+	c->moves = n->moves - 1; /* whether it is selected here is looked at next */
 	return 0;
 }
 
@@ -345,13 +700,14 @@ acct_inline struct acct_task *flow_current(flow_who p, struct acct_cpu *c, struc
 {
 	if (acct_unlikely(c->task != who_address(p)))
 		flow_resync(p, c, n, btf);
+	flow_settle_current(p, c, n, btf);
 	return c->task == who_address(p) ? flow_task(c->slot, c, n) : (struct acct_task *)0;
 }
 
 /*
  * The same for a system call's event, with fewer steps: n has only `now` and `cpu` yet. A record
  * that is in the last published window e already has had an event past its start, so this one is
- * too. NULL: the chain of switches has not told who runs here.
+ * too. NULL: the chain of switches has not told who runs here, or p is not selected.
  */
 acct_inline struct acct_task *flow_caller(flow_who p, struct acct_cpu *c, struct acct_now *n,
 					  __u32 e, const bool btf)
@@ -364,6 +720,12 @@ acct_inline struct acct_task *flow_caller(flow_who p, struct acct_cpu *c, struct
 		if (c->task != who_address(p))
 			return (struct acct_task *)0;
 	}
+	if (acct_unlikely(c->moves != *(const volatile __u32 *)&windows()->moves)) {
+		acct_time(n, windows(), e, n->now);
+		flow_settle_current(p, c, n, btf);
+	}
+	if (flow_selects() && c->slot == SLOT_REST(n->cpu, FLOW_NCPUS))
+		return (struct acct_task *)0;
 	t = task_at(c->slot);
 	if (t && acct_unlikely((__u32)t->tag != e)) {
 		acct_time(n, windows(), e, n->now);
@@ -388,10 +750,13 @@ acct_inline void flow_leave(flow_who prev, struct acct_task *t, __u8 cls, struct
 		return;
 	}
 	acct_switch_out(t, c, n, cls, cls != AC_WAIT);
-	if (acct_unlikely(c->slot == SLOT_OTHER(n->cpu, FLOW_NCPUS)))
+	if (acct_unlikely(flow_shared(c->slot, n->cpu)))
 		flow_surplus_leave(prev, t, c, n, btf);
 	if (acct_unlikely(cls == AC_NONE)) {
-		c->exited++;
+		if (!flow_shared(c->slot, n->cpu)) /* the others have no record to be taken in */
+			c->exited++;
+		else if (flow_selects() && c->slot == SLOT_REST(n->cpu, FLOW_NCPUS))
+			c->rest_exited++;
 		link_drop(prev, btf);
 		if (c->slot >= SLOT_FIRST(FLOW_NCPUS))
 			slot_ended(c, c->slot);
@@ -404,7 +769,7 @@ acct_inline void flow_enter(flow_who next, struct acct_cpu *c, struct acct_now *
 	struct acct_task *t;
 	__u32 slot;
 
-	t = flow_arrive(next, c, n, &slot, btf);
+	t = flow_arrive(next, c, n, &slot, true, btf);
 	if (!t) {
 		c->task = 0;
 		c->slot = 0;
@@ -420,17 +785,30 @@ acct_inline void flow_enter(flow_who next, struct acct_cpu *c, struct acct_now *
 	c->depth = 0;
 }
 
-/* The task of l becomes runnable; on the way it may have been seen on the CPU still. */
-acct_inline void flow_wakeup(struct acct_link *l, struct acct_cpu *c, struct acct_now *n)
+/* Whether the task of l is off the CPU, and not for want of one: then only events like a wakeup
+ * touch its record. */
+acct_inline bool flow_asleep(const struct acct_link *l)
+{
+	const struct acct_task *t = l->slot ? task_at(l->slot) : (struct acct_task *)0;
+	__u8 cls = t ? t->st.cls : l->st.cls;
+
+	return cls >= AC_SLEEP && cls <= AC_STOPPED;
+}
+
+/* p, whose link is l, becomes runnable; on the way it may have been seen on the CPU still. */
+acct_inline void flow_wakeup(flow_who p, struct acct_link *l, struct acct_cpu *c,
+			     struct acct_now *n, const bool btf)
 {
 	struct acct_task *t;
 
+	if (acct_unlikely(l->moves != n->moves) && flow_asleep(l))
+		flow_settle(p, c, n, btf);
 	if (acct_unlikely(!l->slot)) {
 		if (l->st.cls >= AC_SLEEP && l->st.cls <= AC_STOPPED) {
-			acct_pop_leave(c, n, l->st.cls);
+			acct_pop_leave(link_pop(l, c), n, l->st.cls);
 			acct_surplus_charge(&l->st, n->now);
 			l->st.cls = AC_WAIT;
-			acct_pop_enter(c, n, AC_WAIT);
+			acct_pop_enter(link_pop(l, c), n, AC_WAIT);
 		}
 		return;
 	}
@@ -441,56 +819,117 @@ acct_inline void flow_wakeup(struct acct_link *l, struct acct_cpu *c, struct acc
 	}
 }
 
-/* The task of slot, which is off the CPU, is put on `cpu`. */
-acct_inline void flow_migrate(__u32 slot, __u32 cpu, struct acct_cpu *c, struct acct_now *n)
+/* p, whose link is l, is off the CPU and put on `cpu`. */
+acct_inline void flow_migrate(flow_who p, struct acct_link *l, __u32 cpu, struct acct_cpu *c,
+			      struct acct_now *n, const bool btf)
 {
-	struct acct_task *t = flow_task(slot, c, n);
+	struct acct_task *t;
 
+	if (acct_unlikely(l->moves != n->moves) && flow_asleep(l))
+		flow_settle(p, c, n, btf);
+	t = flow_task(l->slot, c, n);
 	if (t && !acct_on_cpu(&t->st))
-		acct_move(t, c, n, slot, cpu);
+		acct_move(t, c, n, l->slot, cpu);
 }
 
 /* ---- the life of a task ---- */
 
-/* The generations of images: a thread starts anew, and knows its leader's, whose tid it may take
- * over. */
-acct_inline void flow_generation(struct acct_task *t, const struct acct_task *parent)
+/*
+ * Who a child is by its parent, which has record t or none: generations of images (a thread starts
+ * anew, and knows its leader's, whose tid it may take over), and the start of its process.
+ */
+acct_inline void flow_kin(struct acct_link *l, const struct acct_link *parent,
+			  const struct acct_task *t, bool thread, __u64 now)
 {
-	if (t->id.tgid == parent->id.tgid)
-		t->id.lead_exec = parent->id.lead_exec;
+	bool own = t && parent->slot;
+
+	l->start = now;
+	l->leader_start = now;
+	if (!thread)
+		return;
+	l->lead_exec = own ? t->id.lead_exec : parent->lead_exec;
+	l->leader_start = own ? t->id.leader_start : parent->leader_start;
+}
+
+/* SEL_DESCENT of a child. */
+acct_inline __u32 flow_descent(const struct acct_link *parent)
+{
+	__u32 sel = parent->sel & (SEL_IN | SEL_FOLLOWED);
+
+	/* The parent is selected, if for its CPU or not. */
+	if (flow_follows() && (!(parent->owner & OWNER_REST) || (parent->sel & SEL_AWAY)))
+		sel |= SEL_FOLLOWED;
+	return sel;
 }
 
 acct_inline void flow_fork(flow_who from, flow_who child, struct acct_cpu *c, struct acct_now *n,
 			   const bool btf)
 {
 	struct acct_task *t, *parent;
-	struct acct_link *l;
+	struct acct_link *l, *kin;
 	__u32 slot, owner;
-	int kernel;
+	bool in;
 
 	parent = flow_current(from, c, n, btf);
+	kin = link_find(from, btf);
 	owner = n->cpu + 1;
 	l = link_make(child, owner, btf);
 	if (!parent || !l || l->owner != owner || link_usable(l))
 		return;
-	kernel = who_is_kernel(child, btf);
-	slot = flow_make(child, c, n, btf);
+	if (kin)
+		l->sel = flow_descent(kin);
+	in = flow_select(child, l, n->cpu, n, btf);
+	slot = in ? flow_make(child, c, n, btf) : 0;
 	t = slot ? task_at(slot) : (struct acct_task *)0;
-	acct_fork(&l->st, &parent->st, n->now, kernel);
+	acct_fork(&l->st, &parent->st, n->now, who_is_kernel(child, btf));
+	if (!in)
+		flow_forget_mode(&l->st);
 	if (t) {
 		t->st = l->st;
+		if (kin)
+			flow_kin(l, kin, parent, t->id.tid != t->id.tgid, n->now);
 		t->id.start = n->now;
-		if (t->id.tid == t->id.tgid)
-			t->id.leader_start = n->now;
-		else
-			t->id.leader_start = parent->id.leader_start;
-		flow_generation(t, parent);
-		t->id.sel = parent->id.sel & SEL_IN;
+		t->id.lead_exec = l->lead_exec;
+		if (t->id.tid == t->id.tgid || l->leader_start)
+			t->id.leader_start = l->leader_start ? l->leader_start : n->now;
+		t->id.sel = l->sel & SEL_DESCENT;
 		acct_task_born(t);
 	} else {
-		acct_pop_enter(c, n, AC_WAIT);
+		if (kin)
+			flow_kin(l, kin, parent, who_is_thread(child, btf), n->now);
+		acct_pop_enter(in ? &c->pop : &c->rest_pop, n, AC_WAIT);
 	}
-	link_publish(l, slot);
+	link_publish(l, slot, in);
+}
+
+/* p execs, and is the rest's: before, from here on, or both. */
+flow_cold int flow_exec_select(flow_who p, __u32 old_tid, struct acct_cpu *c, struct acct_now *n,
+			       const bool btf)
+{
+	struct acct_link *l = link_find(p, btf);
+	struct acct_task *t;
+
+	if (!l)
+		return 0;
+	t = l->slot ? task_at(l->slot) : (struct acct_task *)0;
+	if (!(l->sel & SEL_OUT) != !(l->owner & OWNER_REST))
+		flow_recount(p, c, n, 0, btf);
+	if (t) /* that image has ended for good */
+		t->id.sel &= ~SEL_LEFT;
+	t = l->slot ? task_at(l->slot) : (struct acct_task *)0;
+	if (!t) {
+		l->exec++;
+		l->lead_exec = l->exec;
+		l->start = n->now;
+		return 0;
+	}
+	t->id.exec = (old_tid != t->id.tid ? t->id.lead_exec : t->id.exec) + 1;
+	t->id.lead_exec = t->id.exec;
+	t->id.start = n->now;
+	t->id.sel &= ~SEL_CAME;
+	t->st.mode = AC_SYS; /* within execve(), whose begin was not watched */
+	t->st.cls = AC_SYS;
+	return 0;
 }
 
 /* old_tid: the one that p had before, when it was not its leader. */
@@ -500,10 +939,27 @@ acct_inline void flow_exec(flow_who p, __u32 old_tid, struct acct_cpu *c, struct
 	struct acct_task *t, *nt;
 	struct acct_link *l;
 	__u32 slot, old;
+	bool in;
 
-	t = flow_current(p, c, n, btf);
+	if (acct_unlikely(c->task != who_address(p)))
+		flow_resync(p, c, n, btf);
+	/* What was to be settled is settled here: its new name came before this event. */
+	c->moves = n->moves;
+	t = c->task == who_address(p) ? flow_task(c->slot, c, n) : (struct acct_task *)0;
 	l = link_find(p, btf);
-	if (!t || !link_usable(l) || !l->slot)
+	if (!t || !link_usable(l))
+		return;
+	if (l->sel & SEL_ARMED)
+		l->sel = (l->sel & ~SEL_ARMED) | SEL_IN;
+	/* Its new name came before this event, within the same call. */
+	if (l->slot && l->changed && acct_before(t->st.begin, l->changed))
+		__builtin_memcpy(t->id.comm, t->id.old_comm, ACCT_COMM_LEN);
+	in = flow_select(p, l, n->cpu, n, btf);
+	if (flow_selects() && (!in || (l->owner & OWNER_REST))) {
+		flow_exec_select(p, old_tid, c, n, btf);
+		return;
+	}
+	if (!l->slot)
 		return; /* a surplus task's images are not told apart */
 	slot = flow_make(p, c, n, btf);
 	nt = slot ? task_at(slot) : (struct acct_task *)0;
@@ -513,11 +969,8 @@ acct_inline void flow_exec(flow_who p, __u32 old_tid, struct acct_cpu *c, struct
 	nt->id.exec = (old_tid != nt->id.tid ? t->id.lead_exec : t->id.exec) + 1;
 	nt->id.lead_exec = nt->id.exec;
 	nt->id.start = n->now;
-	nt->id.sel = t->id.sel ? SEL_IN : 0;
+	nt->id.sel = l->sel & SEL_DESCENT;
 	nt->id.leader_start = t->id.leader_start;
-	/* The renaming came before this event, within the same call. */
-	if (t->id.renamed && acct_before(nt->st.begin, t->id.renamed))
-		__builtin_memcpy(t->id.comm, t->id.old_comm, ACCT_COMM_LEN);
 	acct_task_born(nt);
 	old = l->slot;
 	l->slot = slot;
@@ -545,7 +998,7 @@ acct_inline void flow_gone(flow_who p, struct acct_cpu *c, struct acct_now *n, c
 	if (!link_usable(l))
 		return;
 	if (!l->slot) {
-		acct_pop_leave(c, n, l->st.cls);
+		acct_pop_leave(link_pop(l, c), n, l->st.cls);
 		link_drop(p, btf);
 		return;
 	}
@@ -562,15 +1015,16 @@ acct_inline void flow_gone(flow_who p, struct acct_cpu *c, struct acct_now *n, c
 	link_drop(p, btf);
 }
 
-/* The task of slot gets another name: keeps the old one, and returns where the new one goes. */
-acct_inline char *flow_rename(__u32 slot, const struct acct_now *n)
+/* The task of l gets another name: keeps the old one, and returns where the new one goes, if
+ * anywhere. */
+acct_inline char *flow_rename(struct acct_link *l, const struct acct_now *n)
 {
-	struct acct_task *t = task_at(slot);
+	struct acct_task *t = l->slot ? task_at(l->slot) : (struct acct_task *)0;
 
+	l->changed = n->now;
 	if (!t)
 		return (char *)0;
 	__builtin_memcpy(t->id.old_comm, t->id.comm, ACCT_COMM_LEN);
-	t->id.renamed = n->now;
 	return t->id.comm;
 }
 
@@ -618,13 +1072,15 @@ acct_inline void flow_seed_state(struct acct_state *st, const struct acct_now *n
 }
 
 /*
- * p, whose fresh link l is this context's, is found, maybe running: then its next switch, or who is
- * told to look at that CPU, puts it there. Its slot, for flow_seed_end(); in between, when it is
- * off the CPU, comes flow_seed_state() on l->st.
+ * p, whose fresh link l is this context's, is found on `cpu` (or was there last), maybe running:
+ * then its next switch, or who is told to look at that CPU, puts it there. *in: it is selected. Its
+ * slot, for flow_seed_end(); in between, when it is off the CPU, comes flow_seed_state() on l->st.
  */
-acct_inline __u32 flow_seed_begin(flow_who p, struct acct_link *l, struct acct_cpu *c,
-				  const struct acct_now *n, const bool btf)
+acct_inline __u32 flow_seed_begin(flow_who p, struct acct_link *l, __u32 cpu, struct acct_cpu *c,
+				  const struct acct_now *n, bool *in, const bool btf)
 {
+	l->sel = who_descent(p, true, btf);
+	*in = flow_select(p, l, cpu, n, btf);
 	l->st.cls = AC_NONE;
 	l->st.mode = AC_BUSY;
 	l->st.key = KEY_NO_CALL;
@@ -632,25 +1088,28 @@ acct_inline __u32 flow_seed_begin(flow_who p, struct acct_link *l, struct acct_c
 		l->st.flags = AS_KTHREAD;
 		l->st.mode = AC_SYS;
 	}
-	return flow_make(p, c, n, btf);
+	return *in ? flow_make(p, c, n, btf) : 0;
 }
 
-/* cpu: it is there, or was last. */
-acct_inline void flow_seed_end(struct acct_link *l, __u32 slot, __u32 cpu, struct acct_cpu *c,
-			       const struct acct_now *n)
+/* slot, cpu, in: as flow_seed_begin() has taken and given them. */
+acct_inline void flow_seed_end(struct acct_link *l, __u32 slot, __u32 cpu, bool in,
+			       struct acct_cpu *c, const struct acct_now *n)
 {
 	struct acct_task *t = slot ? task_at(slot) : (struct acct_task *)0;
 
 	if (t) {
 		t->st = l->st;
+		t->id.sel = l->sel & SEL_DESCENT;
 		t->cpu = cpu;
 		t->bank[0].cpu = cpu;
 		t->bank[1].cpu = cpu;
 		acct_task_born(t);
 	} else {
-		acct_pop_enter(c, n, l->st.cls);
+		if (!in)
+			flow_forget_mode(&l->st);
+		acct_pop_enter(in ? &c->pop : &c->rest_pop, n, l->st.cls);
 	}
-	link_publish(l, slot);
+	link_publish(l, slot, in);
 }
 
 #define ABSENT_NS 20000000ULL

@@ -11,6 +11,7 @@
 #define MAPS_BPF_H
 
 #include "acct.h"
+#include "sel.h"
 
 #define ARRAY(name_, type_, flags_)                                                                \
 	struct {                                                                                   \
@@ -60,6 +61,62 @@ struct {
 	__type(key, __u64);
 	__type(value, struct acct_link);
 } links_hash SEC(".maps");
+
+/* ---- the selection, and the groups; see sel.h ---- */
+
+struct sel_id {
+	__u32 kind; /* SELK_PID, SELK_TID or SELK_UID */
+	__u32 id;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct sel_id);
+	__type(value, __u8);
+} sel_ids SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, __u64); /* ids of the groups that are selected */
+	__type(value, __u8);
+} sel_groups SEC(".maps");
+
+ARRAY(sel_globs, struct sel_glob, 0); /* those of names, then those of groups */
+
+/* The last moves between groups: a task finds the time of its own at its next event. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64); /* tid, or tgid | MOVE_ALL */
+	__type(value, struct acct_move);
+} moves SEC(".maps");
+
+/* Paths of the groups that were made last: for those that are gone when somebody asks. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, struct acct_path);
+} group_paths SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct acct_path);
+} path_buffer SEC(".maps");
+
+const volatile __u32 sel_kinds = 0; /* SELK_* */
+const volatile __u32 sel_comms = 0; /* globs of names */
+const volatile __u32 sel_paths = 0; /* globs of groups */
+const volatile __u32 self_tgid = 0; /* utilbpf's own process */
+const volatile __u64 sel_began = 0; /* processes that began later are not those of -p */
+const volatile struct sel_calls sel_calls = {};
+/* The hierarchy that groups are of: 0 the unified one, else that of a controller. */
+const volatile __u32 group_v1 = 0;
 
 /* Of a resident instance only; one entry each otherwise. */
 #define QUEUE(name_)                                                                               \
@@ -223,6 +280,8 @@ acct_inline struct acct_call *call_get(struct acct_cpu *c, struct acct_task *t, 
 	__u32 h = (key ^ (key >> 4)) & (ACCT_CACHE - 1);
 	__u32 idx = t->cache[h].idx;
 
+	if ((sel_kinds & SELK_CALL) && !sel_call((const struct sel_calls *)&sel_calls, key))
+		return NULL;
 	if (acct_unlikely(t->cache[h].key != key || !idx)) {
 		idx = call_make(c, t, slot, key);
 		if (idx) {

@@ -38,6 +38,8 @@
 #define SEL_WORDS  4
 #define SEL_TOKENS (SEL_WORDS * 64 - 1)
 
+#define SEL_GLOBS 16 /* of one kind */
+
 struct sel_glob {
 	__u64 star[SEL_WORDS]; /* states that any character leaves as they are */
 	__u32 last;	       /* the state in which the whole glob has been read: its tokens */
@@ -119,6 +121,8 @@ sel_inline int sel_decide(__u32 kinds, __u32 in, __u32 flags)
 {
 	__u32 who = kinds & SELK_WHO;
 
+	if (flags & SEL_ARMED) /* its exec is to belong to COMMAND's account */
+		return 1;
 	if ((kinds & SELK_NOSELF) && (in & SELK_NOSELF))
 		return 0;
 	if ((kinds & SELK_NOKERNEL) && (in & SELK_NOKERNEL))

@@ -55,6 +55,11 @@ static __always_inline const struct acct_ctl *windows(void)
 	return &ctl;
 }
 
+static __always_inline void flow_bump(void)
+{
+	__sync_fetch_and_add(&ctl.moves, 1);
+}
+
 static __always_inline __u64 who_address(struct task_struct *p)
 {
 	return (__u64)p;
@@ -68,6 +73,11 @@ static __always_inline struct task_struct *who_at(__u64 address)
 static __always_inline bool who_is_idle(struct task_struct *p, const bool btf)
 {
 	return !GET(btf, p, pid);
+}
+
+static __always_inline bool who_is_thread(struct task_struct *p, const bool btf)
+{
+	return GET(btf, p, pid) != GET(btf, p, tgid);
 }
 
 static __always_inline bool who_is_kernel(struct task_struct *p, const bool btf)
@@ -118,16 +128,166 @@ static __always_inline void who_ident(struct acct_ident *id, struct task_struct 
 	id->start = GET(btf, p, start_time);
 	if (btf) {
 		id->leader_start = p->group_leader->start_time;
-		id->uid = p->cred->uid.val;
-		id->cgroup = p->cgroups->dfl_cgrp->kn->id;
 	} else {
 		id->leader_start = BPF_CORE_READ(p, group_leader, start_time);
-		id->uid = BPF_CORE_READ(p, cred, uid.val);
-		id->cgroup = BPF_CORE_READ(p, cgroups, dfl_cgrp, kn, id);
 	}
+	id->uid = who_uid(p, btf);
+	id->cgroup = who_group(p, btf);
 	copy_comm(id->comm, p, btf);
-	if (command_pid && id->tgid == command_pid)
-		id->sel = SEL_ARMED;
+}
+
+/* ---- who is selected ---- */
+
+static __always_inline bool flow_selects(void)
+{
+	return sel_kinds & (SELK_TASKS | SELK_CPU);
+}
+
+static __always_inline bool flow_selects_cpus(void)
+{
+	return sel_kinds & SELK_CPU;
+}
+
+static __always_inline bool flow_selects_users(void)
+{
+	return sel_kinds & SELK_UID;
+}
+
+static __always_inline bool flow_follows(void)
+{
+	return sel_kinds & SELK_FOLLOW;
+}
+
+static __always_inline __u32 who_uid(struct task_struct *p, const bool btf)
+{
+	return btf ? p->cred->uid.val : BPF_CORE_READ(p, cred, uid.val);
+}
+
+static __always_inline __u64 who_group(struct task_struct *p, const bool btf)
+{
+	return task_group(p, group_v1, btf);
+}
+
+/* The later of its own move and of one of all threads of its process, into this group. */
+static __always_inline __u64 who_moved(struct task_struct *p, __u64 group, const bool btf)
+{
+	__u64 key = GET(btf, p, pid), when = 0;
+	struct acct_move *m = bpf_map_lookup_elem(&moves, &key);
+
+	if (m && m->cgroup == group)
+		when = m->time;
+	key = GET(btf, p, tgid) | MOVE_ALL;
+	m = bpf_map_lookup_elem(&moves, &key);
+	if (m && m->cgroup == group && (!when || acct_before(when, m->time)))
+		when = m->time;
+	return when;
+}
+
+static __always_inline bool id_selected(__u32 kind, __u32 id)
+{
+	struct sel_id key = {.kind = kind, .id = id};
+
+	return bpf_map_lookup_elem(&sel_ids, &key);
+}
+
+/* What the tests ask of a task. */
+struct facts {
+	__u64 start, process_start;
+	__u64 group;
+	__u32 tid, tgid, uid;
+	__u32 kernel;
+	__u32 descent;
+	char comm[ACCT_COMM_LEN];
+};
+
+static __always_inline __u32 comm_selected(const char *comm)
+{
+	for (__u32 i = 0; i < sel_comms && i < SEL_GLOBS; i++) {
+		const struct sel_glob *g = bpf_map_lookup_elem(&sel_globs, &i);
+
+		if (g && sel_comm_matches(g, comm))
+			return SELK_COMM;
+	}
+	return 0;
+}
+
+/*
+ * Whether a task is selected. A function of its own: its many branches are walked once by the
+ * verifier, not once for each event that may ask. Ids that were given are those of their bearers
+ * then: a process that has the same id later is another.
+ */
+__noinline int selected(const struct facts *f)
+{
+	__u32 in = 0;
+
+	if (!f)
+		return 0;
+	if ((sel_kinds & SELK_PID) && acct_before(f->process_start, sel_began) &&
+	    id_selected(SELK_PID, f->tgid))
+		in |= SELK_PID;
+	if ((sel_kinds & SELK_TID) && acct_before(f->start, sel_began) &&
+	    id_selected(SELK_TID, f->tid))
+		in |= SELK_TID;
+	if ((sel_kinds & SELK_UID) && id_selected(SELK_UID, f->uid))
+		in |= SELK_UID;
+	if (sel_kinds & SELK_COMM)
+		in |= comm_selected(f->comm);
+	if ((sel_kinds & SELK_CGROUP) && bpf_map_lookup_elem(&sel_groups, &f->group))
+		in |= SELK_CGROUP;
+	if (f->tgid == self_tgid)
+		in |= SELK_NOSELF;
+	if (f->kernel)
+		in |= SELK_NOKERNEL;
+	return sel_decide(sel_kinds, in, f->descent);
+}
+
+static __noinline bool task_selected(struct task_struct *p, __u32 descent, const bool btf)
+{
+	struct facts f = {
+		.start = GET(btf, p, start_time),
+		.process_start = btf ? p->group_leader->start_time
+				     : BPF_CORE_READ(p, group_leader, start_time),
+		.tid = GET(btf, p, pid),
+		.tgid = GET(btf, p, tgid),
+		.kernel = GET(btf, p, flags) & PF_KTHREAD,
+		.uid = who_uid(p, btf),
+		.descent = descent,
+	};
+
+	if (sel_kinds & SELK_CGROUP)
+		f.group = who_group(p, btf);
+	if (sel_kinds & SELK_COMM)
+		copy_comm(f.comm, p, btf);
+	return selected(&f);
+}
+
+static __always_inline bool who_selected(struct task_struct *p, __u32 descent, const bool btf)
+{
+	return task_selected(p, descent, btf);
+}
+
+#define GENERATIONS 32 /* that are looked at */
+
+/* With --follow: whether an ancestor is selected. Where the type is not known nobody asks. */
+static __noinline __u32 ancestor_selected(struct task_struct *p, const bool btf)
+{
+	struct task_struct *up = p;
+
+	for (int i = 0; btf && i < GENERATIONS; i++) {
+		up = up->real_parent;
+		if (!up || !up->pid)
+			break;
+		if (task_selected(up, 0, btf))
+			return SEL_FOLLOWED;
+	}
+	return 0;
+}
+
+static __always_inline __u32 who_descent(struct task_struct *p, const bool seeding, const bool btf)
+{
+	if (command_pid && (__u32)GET(btf, p, tgid) == command_pid)
+		return SEL_ARMED;
+	return seeding && (sel_kinds & SELK_FOLLOW) ? ancestor_selected(p, btf) : 0;
 }
 
 /* ---- scheduler ---- */
@@ -165,31 +325,33 @@ PROGRAM(sched_switch)
 
 static __always_inline int on_sched_wakeup(__u64 *ctx, const bool btf)
 {
+	struct task_struct *p = (void *)ctx[0];
 	struct acct_link *l;
 	struct acct_now n;
 	struct acct_cpu *c;
 
 	if (!event(&n, &c))
 		return 0;
-	l = link_find((void *)ctx[0], btf);
+	l = link_find(p, btf);
 	if (!link_usable(l))
 		return 0;
 	c->events++;
-	flow_wakeup(l, c, &n);
+	flow_wakeup(p, l, c, &n, btf);
 	return 0;
 }
 PROGRAM(sched_wakeup)
 
 static __always_inline int on_sched_migrate_task(__u64 *ctx, const bool btf)
 {
-	struct acct_link *l = link_find((void *)ctx[0], btf);
+	struct task_struct *p = (void *)ctx[0];
+	struct acct_link *l = link_find(p, btf);
 	struct acct_now n;
 	struct acct_cpu *c;
 
 	if (!link_usable(l) || !l->slot || !event(&n, &c))
 		return 0;
 	c->events++;
-	flow_migrate(l->slot, (__u32)ctx[1], c, &n);
+	flow_migrate(p, l, (__u32)ctx[1], c, &n, btf);
 	return 0;
 }
 PROGRAM(sched_migrate_task)
@@ -239,19 +401,89 @@ PROGRAM(sched_process_exit)
  * current. */
 static __always_inline int on_task_rename(__u64 *ctx, const bool btf)
 {
-	struct acct_link *l = link_find((void *)ctx[0], btf);
+	struct task_struct *p = (void *)ctx[0];
+	struct acct_link *l = link_find(p, btf);
 	struct acct_now n;
 	struct acct_cpu *c;
 	char *comm;
 
-	if (!link_usable(l) || !l->slot || !event(&n, &c))
+	if (!link_usable(l) || !event(&n, &c))
 		return 0;
-	comm = flow_rename(l->slot, &n);
+	comm = flow_rename(l, &n);
 	if (comm)
 		bpf_probe_read_kernel_str(comm, ACCT_COMM_LEN, (const char *)ctx[1]);
+	if (sel_kinds & SELK_COMM)
+		flow_unsettle(p, l, c, &n);
 	return 0;
 }
 PROGRAM(task_rename)
+
+/* ---- groups ---- */
+
+/* A task, or all threads of its process, was put into group g. Each finds out at its next event. */
+static __always_inline int moved(struct cgroup *g, struct task_struct *p, bool all, const bool btf)
+{
+	struct acct_move m = {.time = bpf_ktime_get_ns()};
+	__u64 key = all ? GET(btf, p, tgid) | MOVE_ALL : GET(btf, p, pid);
+
+	if (!acct_epoch(&ctl) || !group_is_ours(g, group_v1))
+		return 0;
+	m.cgroup = BPF_CORE_READ(g, kn, id);
+	bpf_map_update_elem(&moves, &key, &m, BPF_ANY);
+	flow_bump();
+	return 0;
+}
+
+static __always_inline int on_cgroup_attach_task(__u64 *ctx, const bool btf)
+{
+	return moved((void *)ctx[0], (void *)ctx[2], (bool)ctx[3], btf);
+}
+PROGRAM(cgroup_attach_task)
+
+static __always_inline int on_cgroup_transfer_tasks(__u64 *ctx, const bool btf)
+{
+	return moved((void *)ctx[0], (void *)ctx[2], (bool)ctx[3], btf);
+}
+PROGRAM(cgroup_transfer_tasks)
+
+/* Whether glob i takes that path. A function of its own: the verifier walks it once. */
+__noinline int path_matches(__u32 i, const struct acct_path *path)
+{
+	const struct sel_glob *g = bpf_map_lookup_elem(&sel_globs, &i);
+
+	return g && path && sel_path_matches(g, path->s, ACCT_PATH_LEN);
+}
+
+/* A group is made: keeps its name, and whether -G means it, from its first moment on. */
+static __always_inline int on_cgroup_mkdir(__u64 *ctx, const bool btf)
+{
+	struct cgroup *g = (void *)ctx[0];
+	__u32 zero = 0;
+	struct acct_path *path = bpf_map_lookup_elem(&path_buffer, &zero);
+	__u64 id;
+	__u8 one = 1;
+
+	if (!path || !have_probe_read || !group_is_ours(g, group_v1))
+		return 0;
+	id = BPF_CORE_READ(g, kn, id);
+	if (bpf_probe_read_kernel_str(path->s, sizeof(path->s), (const char *)ctx[1]) <= 0)
+		return 0;
+	bpf_map_update_elem(&group_paths, &id, path, BPF_ANY);
+	for (__u32 i = 0; i < sel_paths && i < SEL_GLOBS; i++)
+		if (path_matches(sel_comms + i, path))
+			bpf_map_update_elem(&sel_groups, &id, &one, BPF_ANY);
+	return 0;
+}
+PROGRAM(cgroup_mkdir)
+
+static __always_inline int on_cgroup_rmdir(__u64 *ctx, const bool btf)
+{
+	__u64 id = BPF_CORE_READ((struct cgroup *)ctx[0], kn, id);
+
+	bpf_map_delete_elem(&sel_groups, &id);
+	return 0;
+}
+PROGRAM(cgroup_rmdir)
 
 /* ---- system calls ---- */
 
@@ -260,14 +492,53 @@ static __always_inline struct task_struct *current_task(const bool btf)
 	return btf ? bpf_get_current_task_btf() : (struct task_struct *)bpf_get_current_task();
 }
 
+static __noinline int user_changed(struct task_struct *p, struct acct_cpu *c, const bool btf)
+{
+	struct acct_link *l = link_find(p, btf);
+	struct acct_now n;
+
+	c->uid = who_uid(p, btf);
+	if (!link_usable(l))
+		return 0;
+	acct_time(&n, &ctl, acct_epoch(&ctl), bpf_ktime_get_ns());
+	n.cpu = bpf_get_smp_processor_id();
+	l->changed = n.now;
+	flow_unsettle(p, l, c, &n);
+	return 0;
+}
+
+/*
+ * True when the running task is not selected: its calls are nothing to us, before the clock is
+ * read. At the end of a call it may have become another user.
+ */
+static __always_inline bool call_skip(struct acct_cpu **cpu, struct task_struct **task,
+				      const bool exits, const bool btf)
+{
+	__u32 i = bpf_get_smp_processor_id();
+	struct task_struct *p = current_task(btf);
+	struct acct_cpu *c = cpu_get(i);
+
+	if (!c || c->task != (__u64)p)
+		return false;
+	if (exits && flow_selects_users() && c->uid != who_uid(p, btf))
+		user_changed(p, c, btf);
+	if (c->slot != SLOT_REST(i, ncpus) || c->moves != *(volatile __u32 *)&ctl.moves)
+		return false;
+	c->skipped++;
+	return true;
+}
+
 /* event() for a system call, with its task's record. NULL: accounting is off, or nobody is known to
  * run here. */
 static __always_inline struct acct_task *call_event(struct acct_now *n, struct acct_cpu **cpu,
-						    struct task_struct **p, const bool btf)
+						    struct task_struct **p, const bool exits,
+						    const bool btf)
 {
 	__u32 e = acct_epoch(&ctl);
 
 	if (!e)
+		return NULL;
+	if (flow_selects() && call_skip(cpu, p, exits, btf))
 		return NULL;
 	/* What needs no time comes before the clock: reading it waits for the kernel's entry
 	 * anyway. */
@@ -286,7 +557,7 @@ static __always_inline int on_sys_enter(__u64 *ctx, const bool btf)
 	struct acct_now n;
 	struct acct_cpu *c;
 
-	t = call_event(&n, &c, &p, btf);
+	t = call_event(&n, &c, &p, false, btf);
 	if (t)
 		acct_sys_enter(t, c, &n, CALL_KEY(CALL_SYSCALL, syscall_abi(p, nr, btf), nr));
 	return 0;
@@ -302,7 +573,7 @@ static __always_inline int on_sys_exit(__u64 *ctx, const bool btf)
 	struct acct_now n;
 	struct acct_cpu *c;
 
-	t = call_event(&n, &c, &p, btf);
+	t = call_event(&n, &c, &p, true, btf);
 	if (t)
 		acct_sys_exit(t, c, &n, ctx[1] >= (__u64)-MAX_ERRNO);
 	return 0;
@@ -417,6 +688,7 @@ int seed_tasks(struct bpf_iter__task *ctx)
 	struct acct_now n;
 	struct acct_cpu *c;
 	__u32 slot;
+	bool in;
 
 	if (!p || !p->pid || (task_state(p, true) & ACCT_TASK_DEAD) || !event(&n, &c))
 		return 0;
@@ -430,10 +702,10 @@ int seed_tasks(struct bpf_iter__task *ctx)
 			seed_off(&t->st, p, &n);
 		return 0;
 	}
-	slot = flow_seed_begin(p, l, c, &n, true);
+	slot = flow_seed_begin(p, l, task_cpu_of(p), c, &n, &in, true);
 	if (!p->on_cpu)
 		seed_off(&l->st, p, &n);
-	flow_seed_end(l, slot, task_cpu_of(p), c, &n);
+	flow_seed_end(l, slot, task_cpu_of(p), in, c, &n);
 	return 0;
 }
 
@@ -449,9 +721,12 @@ static __always_inline int on_seed_cpu(const bool btf)
 
 	if (!event(&n, &c))
 		return 0;
-	if (c->task != (__u64)p)
+	if (c->task != (__u64)p) {
 		flow_resync(p, c, &n, btf);
-	else if (GET(btf, p, pid))
+		return 0;
+	}
+	flow_settle_current(p, c, &n, btf);
+	if (GET(btf, p, pid))
 		flow_absent(p, c, &n, btf);
 	return 0;
 }

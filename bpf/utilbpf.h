@@ -81,6 +81,8 @@ struct acct_now {
 	__u64 prev_start; /* start of the window before it */
 	__u32 epoch;	  /* number of the window that now lies in */
 	__u32 cpu;	  /* the CPU that the event happened on */
+	__u32 moves;	  /* acct_ctl.moves as it was when the event looked */
+	__u32 pad;
 };
 
 /*
@@ -94,19 +96,19 @@ struct acct_now {
 
 struct acct_ctl {
 	__u32 epoch;
-	__u32 pad;
+	__u32 moves; /* grows whenever a task may have come to another group, or to be selected */
 	__u64 start[4];
 };
 
 /* acct_state.flags */
-#define AS_CALL (1U << 0) /* a system call is open: key and begin are valid */
-#define AS_NOBEGIN                                                                                 \
-	(1U << 1)	     /* its begin was not seen, or not in a reported window: pending only  \
-			      */
+#define AS_CALL	   (1U << 0) /* a system call is open: key and begin are valid */
+#define AS_NOBEGIN (1U << 1) /* its begin was not seen, or in no reported window: pending only */
 #define AS_SPLIT   (1U << 2) /* off[] or stolen are not zero */
 #define AS_KTHREAD (1U << 3) /* runs in the kernel only: always `sys` on a CPU */
 #define AS_RAN	   (1U << 4) /* has been on a CPU: only then is a move a migration */
 #define AS_EXITING (1U << 5) /* past sched_process_exit */
+#define AS_UNWATCHED                                                                               \
+	(1U << 6) /* not selected up to now: it may be in a call that nobody saw begin */
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define AS_HEAD(cls, mode, flags) ((__u32)(cls) | (__u32)(mode) << 8 | (__u32)(flags) << 16)
@@ -159,19 +161,25 @@ struct acct_ident {
 	__u32 lead_exec; /* the same of its process's leader: a thread that execs takes over its tid
 			  */
 	__u32 uid;
-	__u32 sel;	    /* SEL_*: whether it is part of the COMMAND that is accounted */
+	__u32 sel;	    /* SEL_*; above SEL_CLS_SHIFT the class that it left in */
 	__u64 start;	    /* of the task */
-	__u64 end;	    /* of its last nanosecond; 0: alive */
+	__u64 end;	    /* of its last nanosecond, or of this account; 0: alive */
 	__u64 leader_start; /* start of its process */
-	__u64 cgroup;	    /* cgroup v2 id */
-	__u64 renamed;	    /* when comm last changed */
+	__u64 cgroup;	    /* id */
+	__u64 from;	    /* this account begins then, in the midst of its life; 0: at `start` */
 	char comm[ACCT_COMM_LEN];
 	char old_comm[ACCT_COMM_LEN]; /* before that change: exec renames before it is traced */
 };
 
-#define SEL_ARMED    1 /* the process that will exec COMMAND */
-#define SEL_IN	     2 /* COMMAND, from its exec on, and its descendants */
-#define SEL_FOLLOWED 4 /* --follow: descends from a selected task, or is one */
+#define SEL_ARMED     1	 /* the process that will exec COMMAND: accounted, but not told */
+#define SEL_IN	      2	 /* COMMAND, from its exec on, and its descendants */
+#define SEL_FOLLOWED  4	 /* --follow: descends from a selected task */
+#define SEL_AWAY      8	 /* selected, but for the CPU that it is on */
+#define SEL_OUT	      64 /* not selected, as of the last look, be it for the CPU */
+#define SEL_CAME      16 /* this account began at a move, or when the task came to be selected */
+#define SEL_LEFT      32 /* this account ended in that way: the task goes on */
+#define SEL_DESCENT   (SEL_ARMED | SEL_IN | SEL_FOLLOWED)
+#define SEL_CLS_SHIFT 24
 
 #define SEL_FOLD 0x100 /* no task, but what ended tasks have been folded into: acct_fold_key */
 
@@ -234,12 +242,13 @@ struct acct_index_key {
 
 /*
  * Fixed slots of the task table: 0 is never used, then the CPUs' idle tasks, then for each CPU the
- * surplus task on it. Their generation is 1 for ever. Of calls, interrupts' calls and rows the
- * first records are each CPU's "(other)".
+ * surplus task on it, then the rest, which is not selected. Their generation is 1 for ever. Of
+ * calls, interrupts' calls and rows the first records are each CPU's "(other)".
  */
 #define SLOT_IDLE(cpu, ncpu)  (1 + (cpu))
 #define SLOT_OTHER(cpu, ncpu) (1 + (ncpu) + (cpu))
-#define SLOT_FIRST(ncpu)      (1 + 2 * (ncpu))
+#define SLOT_REST(cpu, ncpu)  (1 + 2 * (ncpu) + (cpu))
+#define SLOT_FIRST(ncpu)      (1 + 3 * (ncpu))
 #define GEN_FIXED	      (1ULL << 32)
 #define CALL_OTHER(cpu)	      (1 + (cpu))
 #define ICALL_OTHER(cpu, cls) (1 + (cpu)*AC_STEAL_NR + (cls))
@@ -255,14 +264,43 @@ enum acct_fill {
 };
 #define FILL_MAX 128
 
-/* What task storage holds. `owner` tells which context made it: only that one fills it in. */
+/*
+ * What task storage holds. `owner` tells which context made it: only that one fills it in. A task
+ * without a slot has its state and its identity here: it found none, or it is not selected.
+ */
 struct acct_link {
 	__u32 owner;
-	__u32 slot; /* 0 with owner set: a surplus task, whose state is here while it is off the CPU
-		     */
-	struct acct_state st;
+	__u32 slot;	       /* 0 with OWNER_SURPLUS or OWNER_REST: has none */
+	__u32 moves;	       /* acct_ctl.moves up to which its group and selection are known */
+	__u32 sel;	       /* SEL_DESCENT, SEL_AWAY and SEL_OUT */
+	__u64 changed;	       /* when what it is selected by last changed: its name, its user */
+	__u32 exec, lead_exec; /* as in acct_ident, of a task that has no slot */
+	__u64 start, leader_start; /* 0: as the kernel has them */
+	struct acct_state st;	   /* while it is off the CPU */
 };
-#define OWNER_SURPLUS 0x80000000U /* in owner: filled in, and has no slot */
+#define OWNER_SURPLUS 0x80000000U /* in owner: filled in, and has no slot: the table is full */
+#define OWNER_REST    0x20000000U /* in owner: filled in, and has no slot: it is not selected */
+
+/* A task, or all threads of a process, was put into a group. By its tid, or its tgid and MOVE_ALL.
+ */
+struct acct_move {
+	__u64 time;
+	__u64 cgroup;
+};
+#define MOVE_ALL (1ULL << 32)
+
+/* The path of a group within its hierarchy; longer ones are cut. */
+#define ACCT_PATH_LEN 512
+struct acct_path {
+	char s[ACCT_PATH_LEN];
+};
+
+/* Hierarchies of groups: the unified one, and on hosts without it those of two controllers. */
+enum acct_hierarchy {
+	GROUPS_UNIFIED,
+	GROUPS_CPU,
+	GROUPS_CPUACCT,
+};
 
 /* One interrupt or hypervisor call in progress. */
 struct acct_frame {
@@ -275,7 +313,7 @@ struct acct_frame {
 #define ACCT_DEPTH 8 /* softirq, hardirq and hcall nest; a power of two */
 
 /*
- * Off-CPU time of the tasks that found no slot, as a population: entering a class at time T
+ * Off-CPU time of the tasks that have no slot, as a population: entering a class at time T
  * subtracts T, leaving it adds T, and n counts who is in. sum + n x boundary is the time up to a
  * boundary. Only ever added to, per epoch parity and CPU: it needs no lock and no roll.
  */
@@ -297,6 +335,10 @@ struct acct_cpu {
 	__u32 gen;    /* and the generation of that */
 	__u64 seated; /* since when */
 	__u64 ran; /* its sum_exec_runtime then: tells when it left, should that event be missed */
+	__u32 moves; /* acct_ctl.moves up to which its group and selection are known */
+	__u32 skip;  /* this CPU is not selected; written by the loader, at the start */
+	__u32 uid;   /* of the running task, where users are selected */
+	__u32 pad;
 	/* written by interrupt programs only */
 	__u32 depth;
 	__u32 irq_epoch;
@@ -313,7 +355,9 @@ struct acct_cpu {
 	__u64 events, unmatched, dropped_tasks, dropped_calls, lost_tasks;
 	struct acct_chunk calls;
 	struct acct_chunk rows;
-	struct acct_pop pop;
+	struct acct_pop pop, rest_pop; /* of those that found no slot, of the rest */
+	__u64 skipped;		       /* system call events of tasks that are not selected */
+	__u64 rest_exited;	       /* such tasks that have ended */
 	__u64 exited; /* records whose task, or image, has ended: for the reader to take */
 	__u64 folded; /* ended tasks that are not told one by one */
 	__u64 reserved[2];

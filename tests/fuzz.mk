@@ -5,7 +5,7 @@ FD := $(B)/fuzz
 FUZZ_FLAGS := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 F_CFLAGS = $(filter-out -O2,$(ALL_CFLAGS)) $(FUZZ_FLAGS)
 # Included before unit.mk, so with a list of its own.
-F_SRCS := $(filter-out user/main.c user/engine_bpf.c user/bpf_load.c user/bpf_reader.c,$(SRCS))
+F_SRCS := $(filter-out user/main.c user/engine_bpf.c user/bpf_load.c user/bpf_reader.c user/bpf_select.c,$(SRCS))
 FUZZERS := $(patsubst tests/fuzz/%.c,$(FD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 .PHONY: fuzz-programs

@@ -10,7 +10,7 @@ T_LIBS = $(shell pkg-config --libs cmocka) $(LIBS)
 
 # main.c has main(), the others need the kernel. From a library a test takes what it does not stub.
 T_SRCS := $(filter-out user/main.c user/engine_bpf.c user/bpf_load.c user/bpf_reader.c \
-	user/resident.c user/resident_dir.c,$(SRCS))
+	user/bpf_select.c user/resident.c user/resident_dir.c,$(SRCS))
 EVENTS := $(wildcard tests/events/*.c)
 UNIT   := $(patsubst tests/unit/%.c,$(SD)/%,$(wildcard tests/unit/test_*.c))
 
@@ -49,7 +49,7 @@ $(TB)/script.skel.h: $(TB)/script.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name script_bpf >$@
 
 $(TB)/test_script: tests/bpf/test_script.c $(TB)/script.skel.h $(EVENTS:tests/events/%.c=$(TB)/%.o) \
-		$(B)/collect.o $(B)/feed.o $(B)/report.o $(B)/report_util.o
+		$(B)/collect.o $(B)/feed.o $(B)/select.o $(B)/report.o $(B)/report_util.o
 	$(say) LINK $@
 	$(Q)$(CC) -O2 $(T_CFLAGS) -o $@ $(filter %.c %.o,$^) $(T_LIBS)
 

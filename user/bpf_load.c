@@ -17,6 +17,7 @@
 #define ACCT_READER
 #include "../bpf/acct.h"
 #include "bpf_load.h"
+#include "bpf_select.h"
 #include "engine.h"
 #include "engine_util.h"
 
@@ -29,14 +30,16 @@ struct feature {
 };
 
 static const struct feature features[] = {
-	{"sched_switch", EV_SCHED, false},	 {"sched_wakeup", EV_SCHED, false},
-	{"sched_migrate_task", EV_SCHED, false}, {"sched_process_fork", EV_SCHED, false},
-	{"sched_process_exec", EV_SCHED, false}, {"sched_process_exit", EV_SCHED, false},
-	{"task_rename", EV_SCHED, true},	 {"sys_enter", EV_SYSCALLS, false},
-	{"sys_exit", EV_SYSCALLS, false},	 {"irq_handler_entry", EV_IRQS, false},
-	{"irq_handler_exit", EV_IRQS, false},	 {"softirq_entry", EV_SOFTIRQS, false},
-	{"softirq_exit", EV_SOFTIRQS, false},	 {"hcall_entry", EV_HCALLS, true},
-	{"hcall_exit", EV_HCALLS, true},
+	{"sched_switch", EV_SCHED, false},	   {"sched_wakeup", EV_SCHED, false},
+	{"sched_migrate_task", EV_SCHED, false},   {"sched_process_fork", EV_SCHED, false},
+	{"sched_process_exec", EV_SCHED, false},   {"sched_process_exit", EV_SCHED, false},
+	{"task_rename", EV_SCHED, true},	   {"sys_enter", EV_SYSCALLS, false},
+	{"sys_exit", EV_SYSCALLS, false},	   {"irq_handler_entry", EV_IRQS, false},
+	{"irq_handler_exit", EV_IRQS, false},	   {"softirq_entry", EV_SOFTIRQS, false},
+	{"softirq_exit", EV_SOFTIRQS, false},	   {"hcall_entry", EV_HCALLS, true},
+	{"hcall_exit", EV_HCALLS, true},	   {"cgroup_attach_task", EV_SCHED, true},
+	{"cgroup_transfer_tasks", EV_SCHED, true}, {"cgroup_mkdir", EV_SCHED, true},
+	{"cgroup_rmdir", EV_SCHED, true},
 };
 #define MACHINE_PPC 3 /* ARCH_PPC of compat.bpf.h */
 #define NR_FEATURES (sizeof(features) / sizeof(features[0]))
@@ -223,6 +226,7 @@ static void configure(struct bpf_load *l)
 	l->skel->rodata->machine = machine(&u);
 	l->skel->rodata->ncpus = l->rd->ncpus;
 	l->skel->rodata->command_pid = l->command;
+	bpf_select__configure(l);
 	/* void *data comes first: five with prev_state */
 	l->skel->rodata->have_prev_state =
 		btf_function_args(kernel_btf(), "btf_trace_sched_switch", 5);
@@ -255,7 +259,7 @@ static void sizes_choose(const struct bpf_load *l, uint64_t limit, struct sizes 
 {
 	uint64_t t = bpf_reader__live_threads(), need;
 	uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
-	uint64_t fixed = 2 * l->rd->ncpus + 1;
+	uint64_t fixed = SLOT_FIRST(l->rd->ncpus);
 
 	s->tasks = 2 * t + 4096;
 	s->calls = 8 * s->tasks; /* of which the live ones, a half, have 16 */
@@ -316,6 +320,7 @@ static void size_maps(struct bpf_load *l, const struct sizes *s, bool hcalls)
 	size_map(k->maps.free_calls, s->calls / CHUNK + 1);
 	size_map(k->maps.free_rows, s->rows / CHUNK + 1);
 	size_map(k->maps.free_icalls, s->icalls / CHUNK + 1);
+	bpf_select__size(l);
 	if (k->rodata->have_storage) {
 		size_map(k->maps.links_hash, 1);
 		bpf_map__set_max_entries(k->maps.links, 0);
@@ -347,6 +352,8 @@ static void show_tables(struct bpf_load *l)
 	r->ctl = &k->bss->ctl;
 	r->hctl = bpf_map__fd(k->maps.hctl);
 	r->seed_cpu = bpf_program__fd(seed_cpu(l));
+	r->moves_fd = bpf_map__fd(k->maps.moves);
+	r->paths_fd = bpf_map__fd(k->maps.group_paths);
 	r->watch_calls = l->o->events & EV_SYSCALLS;
 }
 
@@ -587,7 +594,8 @@ int bpf_load__open(struct bpf_load *l)
 	if (err)
 		return bpf_load__fail(l, err, "cannot set up the tables: %s; %s", strerror(-err),
 				      bpf_load__advice(err));
-	return attach(l);
+	err = attach(l);
+	return err ? err : bpf_select__fill(l);
 }
 
 void bpf_load__close(struct bpf_load *l)

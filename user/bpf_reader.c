@@ -70,6 +70,17 @@ int bpf_table__refresh(struct bpf_table *t)
 	return err == -ENOENT ? 0 : err;
 }
 
+static int noted_path(void *ctx, uint64_t id, char *path, size_t len)
+{
+	struct bpf_reader *r = ctx;
+	struct acct_path noted;
+
+	if (r->paths_fd < 0 || bpf_map_lookup_elem(r->paths_fd, &id, &noted))
+		return -errno;
+	snprintf(path, len, "%.*s", (int)sizeof(noted.s), noted.s);
+	return 0;
+}
+
 int bpf_reader__map(struct bpf_reader *r)
 {
 	struct bpf_table *all[] = {&r->cpus, &r->tasks, &r->calls, &r->rows, &r->icalls};
@@ -79,9 +90,14 @@ int bpf_reader__map(struct bpf_reader *r)
 		err = table_map(all[i]);
 	if (err)
 		return err;
-	r->t = (struct tables){r->ncpus,   r->online,	  r->cpus.mem, r->tasks.mem,
-			       r->tasks.n, r->calls.mem,  r->calls.n,  r->rows.mem,
-			       r->rows.n,  r->icalls.mem, r->icalls.n, 0};
+	names__set_noted(r->names, noted_path, r);
+	r->t = (struct tables){r->ncpus,    r->online,
+			       r->cpus.mem, r->tasks.mem,
+			       r->tasks.n,  r->calls.mem,
+			       r->calls.n,  r->rows.mem,
+			       r->rows.n,   r->icalls.mem,
+			       r->icalls.n, 0,
+			       NULL,	    0};
 	return 0;
 }
 
@@ -92,6 +108,9 @@ void bpf_reader__unmap(struct bpf_reader *r)
 	table_unmap(&r->calls);
 	table_unmap(&r->rows);
 	table_unmap(&r->icalls);
+	if (r->names)
+		names__set_noted(r->names, NULL, NULL);
+	free(r->moves);
 	free(r->maps);
 	free(r->progs);
 	r->maps = r->progs = NULL;
@@ -155,8 +174,13 @@ void bpf_reader__end(struct bpf_reader *r, uint64_t end)
 {
 	uint64_t now = clock_ns();
 
-	if (r->watch_calls && !bpf_table__refresh(&r->cpus))
-		bpf_reader__seat(r, false);
+	bool moved = r->ctl->moves != r->moves_told;
+
+	/* Who runs without any event has not heard of a move. */
+	if ((r->watch_calls || moved) && !bpf_table__refresh(&r->cpus))
+		bpf_reader__seat(r, moved);
+	r->moves_before = r->moves_told;
+	r->moves_told = r->ctl->moves;
 	if (end != r->win.end) {
 		if (end < now + AHEAD_NS)
 			end = now + AHEAD_NS;
@@ -217,7 +241,7 @@ uint64_t bpf_reader__map_bytes(const struct bpf_reader *rd)
 			value += 64; /* the kernel's own part of an element */
 		}
 		if (info.type == BPF_MAP_TYPE_HASH)
-			value = HASH_BYTES;
+			value = info.map_flags & BPF_F_NO_PREALLOC ? 0 : HASH_BYTES;
 		sum += value * n;
 	}
 	return sum;
@@ -264,6 +288,39 @@ static void fill_quality(struct bpf_reader *rd, struct report *r)
 	read_programs(rd, r);
 }
 
+/* ---- groups ---- */
+
+/* The moves that the kernel has noted, for tasks that have had no event since. */
+static int read_moves(struct bpf_reader *r)
+{
+	struct bpf_map_info info = {0};
+	__u32 len = sizeof(info);
+	uint64_t key, *last = NULL;
+
+	r->t.nmoves = 0;
+	if (r->moves_fd < 0 || r->ctl->moves == r->moves_before)
+		return 0;
+	if (!r->moves) {
+		if (bpf_obj_get_info_by_fd(r->moves_fd, &info, &len))
+			return -errno;
+		r->moves = calloc(info.max_entries, sizeof(*r->moves));
+		if (!r->moves)
+			return -ENOMEM;
+		r->cap_moves = info.max_entries;
+		r->t.moves = r->moves;
+	}
+	/* One that is evicted meanwhile makes the walk begin again: its end is the table's size. */
+	while (r->t.nmoves < r->cap_moves && !bpf_map_get_next_key(r->moves_fd, last, &key)) {
+		struct move *m = &r->moves[r->t.nmoves];
+
+		m->key = key;
+		last = &m->key;
+		if (!bpf_map_lookup_elem(r->moves_fd, &key, &m->to))
+			r->t.nmoves++;
+	}
+	return 0;
+}
+
 /* ---- a report ---- */
 
 int bpf_reader__take(struct bpf_reader *rd, struct report *r)
@@ -273,12 +330,15 @@ int bpf_reader__take(struct bpf_reader *rd, struct report *r)
 	memset(r, 0, sizeof(*r));
 	r->index = rd->index++;
 	r->engine = "bpf";
+	r->selection = rd->selection;
 	r->reason = "bpf is the default and works on this kernel";
 	clock_wall_of(rd->win.start, &r->start_wall);
 	engine__host(r, rd->ncpus, rd->online);
 	err = bpf_table__refresh(&rd->cpus);
 	if (!err)
 		err = bpf_table__refresh(&rd->icalls);
+	if (!err)
+		err = read_moves(rd);
 	if (err)
 		return err;
 	names__new_window(rd->names);

@@ -40,11 +40,17 @@ struct bpf_reader {
 	struct bpf_table cpus, tasks, calls, rows, icalls;
 	struct tables t;
 	bool *online;
-	uint32_t ncpus;	      /* possible */
-	struct acct_ctl *ctl; /* the programs' own, mapped */
-	int hctl;	      /* descriptor of the map that repeats it */
-	int seed_cpu;	      /* of the program that seats whoever runs on a CPU */
-	int *maps, *progs;    /* all of them, for what they cost; owned */
+	uint32_t ncpus;		/* possible */
+	struct acct_ctl *ctl;	/* the programs' own, mapped */
+	int hctl;		/* descriptor of the map that repeats it */
+	int moves_fd, paths_fd; /* of the maps of moves between groups, and of groups' paths */
+	const char *selection;	/* in words; NULL: everything is accounted */
+	struct move *moves;	/* read at the end of a window; owned */
+	uint32_t cap_moves;
+	uint32_t moves_before; /* and the window before */
+	uint32_t moves_told;   /* ctl->moves when the last window ended */
+	int seed_cpu;	       /* of the program that seats whoever runs on a CPU */
+	int *maps, *progs;     /* all of them, for what they cost; owned */
 	size_t nr_maps, nr_progs;
 	bool watch_calls; /* system calls tell what a running task does */
 	struct window win;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Cgroups by id: where the v2 hierarchy is mounted, what lies in it, and what was there once.
+ * Cgroups by id: where their hierarchy is mounted, what lies in it, and what was there once. That
+ * is the unified hierarchy; on hosts that have mounted none, the one of the cpu controller, or
+ * cpuacct.
  *
  * It owns the cache from id to path. It must not know what runs in a cgroup, nor which paths are
  * containers (container.c). An id is the directory's inode number, which on 64-bit kernels is the
@@ -20,15 +22,18 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "../bpf/utilbpf.h"
 #include "names_priv.h"
 
 #define MOUNTINFO "/proc/self/mountinfo"
+#define DOCKER	  "/var/lib/docker/containers"
 #define ROOT_ID	  1
 #define GONE	  "(gone)"
 
 /* Where the hierarchy is mounted, and which of its directories is. */
 struct mount_point {
-	int fd; /* -1: none found */
+	int fd;	       /* -1: none found */
+	int hierarchy; /* enum acct_hierarchy: the lower is preferred */
 	char *path, *root;
 };
 
@@ -43,6 +48,8 @@ struct walk {
 	struct mount_point mp;
 	dev_t dev;
 	struct todo todo;
+	void (*each)(void *ctx, uint64_t id, const char *path);
+	void *ctx;
 	int error; /* the first directory that could not be read: the others are walked all the same
 		    */
 };
@@ -50,11 +57,45 @@ struct walk {
 void cgroups__init(struct cgroups *cg)
 {
 	cg->mountinfo = MOUNTINFO;
+	cg->docker = DOCKER;
+}
+
+/* ---- strings that age ---- */
+
+static const char *aged_set(struct aged *a, uint64_t id, const char *str)
+{
+	return strmap__set(&a->now, id, str, strlen(str));
+}
+
+/* What is asked for is young again. */
+static const char *aged_get(struct aged *a, uint64_t id)
+{
+	const char *str = strmap__get(&a->now, id);
+
+	if (str)
+		return str;
+	str = strmap__get(&a->old, id);
+	return str ? aged_set(a, id, str) : NULL;
+}
+
+static void aged_turn(struct aged *a)
+{
+	strmap__clear(&a->old);
+	a->old = a->now;
+	memset(&a->now, 0, sizeof(a->now));
+}
+
+static void aged_clear(struct aged *a)
+{
+	strmap__clear(&a->now);
+	strmap__clear(&a->old);
 }
 
 void cgroups__clear(struct cgroups *cg)
 {
-	strmap__clear(&cg->paths);
+	aged_clear(&cg->paths);
+	aged_clear(&cg->containers);
+	aged_clear(&cg->folds);
 }
 
 void names__use_mountinfo(struct names *n, const char *path)
@@ -80,17 +121,49 @@ static void unescape(char *s)
 	*to = '\0';
 }
 
+/* True when the list of words a,b,c holds word. */
+static bool listed(const char *list, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *p = list; *p; p += *p == ',') {
+		size_t n = strcspn(p, ",\n");
+
+		if (n == len && !memcmp(p, word, n))
+			return true;
+		p += n;
+		if (*p == '\n')
+			break;
+	}
+	return false;
+}
+
+/* Which hierarchy the end of a line of mountinfo tells of, "cgroup2 cgroup2 rw"; -1: none of ours.
+ */
+static int hierarchy_of(const char *fs)
+{
+	const char *options = strrchr(fs, ' ');
+
+	if (!strncmp(fs, "cgroup2", 7) && (!fs[7] || strchr(" \n", fs[7])))
+		return GROUPS_UNIFIED;
+	if (strncmp(fs, "cgroup ", 7) || !options)
+		return -1;
+	if (listed(options + 1, "cpu"))
+		return GROUPS_CPU;
+	return listed(options + 1, "cpuacct") ? GROUPS_CPUACCT : -1;
+}
+
 /*
  * "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw": cuts line into root and
- * mount point. False when it is another file system's.
+ * mount point. The hierarchy, or -1 when it is another file system's.
  */
-static bool parse_mount(char *line, char **root, char **path)
+static int parse_mount(char *line, char **root, char **path)
 {
 	char *save = NULL, *word, *sep = strstr(line, " - ");
-	int i;
+	int i, hierarchy = sep ? hierarchy_of(sep + 3) : -1;
 
-	if (!sep || strncmp(sep + 3, "cgroup2", 7) || (sep[10] && !strchr(" \n", sep[10])))
-		return false;
+	if (hierarchy < 0)
+		return -1;
 	*sep = '\0';
 	*root = *path = NULL;
 	for (i = 0, word = strtok_r(line, " ", &save); word; i++) {
@@ -101,10 +174,10 @@ static bool parse_mount(char *line, char **root, char **path)
 		word = strtok_r(NULL, " ", &save);
 	}
 	if (!*path)
-		return false;
+		return -1;
 	unescape(*root);
 	unescape(*path);
-	return true;
+	return hierarchy;
 }
 
 static void close_mount(struct mount_point *mp)
@@ -117,17 +190,20 @@ static void close_mount(struct mount_point *mp)
 }
 
 /*
- * Takes this mount in the place of *best when it shows the whole hierarchy and the other does not,
- * or when it lies over it at the same place. 0, or -errno when it cannot be used.
+ * Takes this mount in the place of *best when it is of a better hierarchy, when it shows the whole
+ * of it and the other does not, or when it lies over it at the same place. 0, or -errno when it
+ * cannot be used.
  */
-static int consider(const struct cgroups *cg, struct mount_point *best, const char *root,
-		    const char *path)
+static int consider(const struct cgroups *cg, struct mount_point *best, int hierarchy,
+		    const char *root, const char *path)
 {
-	struct mount_point mp = {.fd = -1};
+	struct mount_point mp = {.fd = -1, .hierarchy = hierarchy};
 	struct statfs fs;
 	int rc = 0;
 
-	if (best->fd >= 0 && strcmp(best->path, path) &&
+	if (best->fd >= 0 && hierarchy > best->hierarchy)
+		return 0;
+	if (best->fd >= 0 && hierarchy == best->hierarchy && strcmp(best->path, path) &&
 	    !(strcmp(best->root, "/") && !strcmp(root, "/")))
 		return 0;
 	mp.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -135,7 +211,8 @@ static int consider(const struct cgroups *cg, struct mount_point *best, const ch
 		rc = -errno;
 		goto out;
 	}
-	if (!cg->any_fs && fs.f_type != CGROUP2_SUPER_MAGIC) { /* another mount hides it */
+	if (!cg->any_fs && fs.f_type != (hierarchy ? CGROUP_SUPER_MAGIC : CGROUP2_SUPER_MAGIC)) {
+		/* another mount hides it */
 		rc = -ENOENT;
 		goto out;
 	}
@@ -153,11 +230,11 @@ out:
 	return rc;
 }
 
-/* 0, -ENOENT when there is no cgroup2 mount, -errno when it cannot be opened. */
+/* 0, -ENOENT when no such hierarchy is mounted, -errno when it cannot be opened. */
 static int find_mount(const struct cgroups *cg, struct mount_point *mp)
 {
 	char *line = NULL, *root, *path;
-	int rc, err = -ENOENT;
+	int rc, hierarchy, err = -ENOENT;
 	size_t size = 0;
 	FILE *f;
 
@@ -166,9 +243,10 @@ static int find_mount(const struct cgroups *cg, struct mount_point *mp)
 	if (!f)
 		return -errno;
 	while (getline(&line, &size, f) > 0) {
-		if (!parse_mount(line, &root, &path))
+		hierarchy = parse_mount(line, &root, &path);
+		if (hierarchy < 0)
 			continue;
-		rc = consider(cg, mp, root, path);
+		rc = consider(cg, mp, hierarchy, root, path);
 		if (rc)
 			err = rc;
 	}
@@ -206,7 +284,9 @@ static int remember(struct walk *w, uint64_t id, const char *rel)
 	len = asprintf(&path, "%s%s%s", root, *rel || !*root ? "/" : "", rel);
 	if (len < 0)
 		return -ENOMEM;
-	known = strmap__set(&w->cg->paths, id, path, (size_t)len);
+	known = aged_set(&w->cg->paths, id, path);
+	if (w->each)
+		w->each(w->ctx, id, path);
 	free(path);
 	return known ? 0 : -ENOMEM;
 }
@@ -278,9 +358,10 @@ static int list_dir(struct walk *w, const char *rel)
  * 0, -ENOENT when there is no cgroup2 mount, or the first error: all that could be read is known
  * then.
  */
-static int scan(struct cgroups *cg)
+static int scan(struct cgroups *cg, void (*each)(void *ctx, uint64_t id, const char *path),
+		void *ctx)
 {
-	struct walk w = {.cg = cg};
+	struct walk w = {.cg = cg, .each = each, .ctx = ctx};
 	struct stat st;
 	char *rel;
 	int rc;
@@ -314,12 +395,67 @@ out:
 
 int names__cgroup_scan(struct names *n)
 {
-	return scan(&n->cgroups);
+	return scan(&n->cgroups, NULL, NULL);
 }
 
+int names__cgroup_each(struct names *n, void (*each)(void *ctx, uint64_t id, const char *path),
+		       void *ctx)
+{
+	return scan(&n->cgroups, each, ctx);
+}
+
+int names__cgroup_hierarchy(struct names *n)
+{
+	struct mount_point mp;
+	int hierarchy = GROUPS_UNIFIED;
+
+	if (!find_mount(&n->cgroups, &mp))
+		hierarchy = mp.hierarchy;
+	close_mount(&mp);
+	return hierarchy;
+}
+
+void names__set_noted(struct names *n, int (*noted)(void *ctx, uint64_t id, char *path, size_t len),
+		      void *ctx)
+{
+	n->cgroups.noted = noted;
+	n->cgroups.ctx = ctx;
+}
+
+void names__use_docker(struct names *n, const char *path)
+{
+	n->cgroups.docker = path;
+}
+
+#define MANY 1024 /* names that are no burden */
+
+/* Groups come and go for weeks: when most of the names are of some that are gone, they are dropped.
+ */
 void names__new_window(struct names *n)
 {
-	n->cgroups.scanned = false;
+	struct cgroups *cg = &n->cgroups;
+
+	cg->scanned = false;
+	cg->windows++;
+	if (cg->windows == 2) /* a whole window has asked for what it needs */
+		cg->in_use = cg->paths.now.used;
+	if (cg->windows < 2 || cg->paths.now.used < 2 * cg->in_use + MANY)
+		return;
+	aged_turn(&cg->paths);
+	aged_turn(&cg->containers);
+	aged_turn(&cg->folds);
+	cg->windows = 0;
+}
+
+/* What the kernel noted when the group was made: it may have gone before anybody could look. */
+static const char *noted(struct cgroups *cg, uint64_t id)
+{
+	char path[ACCT_PATH_LEN];
+
+	if (!cg->noted || cg->noted(cg->ctx, id, path, sizeof(path)))
+		return NULL;
+	path[sizeof(path) - 1] = '\0';
+	return *path == '/' ? aged_set(&cg->paths, id, path) : NULL;
 }
 
 const char *names__cgroup(struct names *n, uint64_t id)
@@ -330,17 +466,61 @@ const char *names__cgroup(struct names *n, uint64_t id)
 
 	if (!id)
 		return "(unknown)";
-	path = strmap__get(&cg->paths, id);
+	path = aged_get(&cg->paths, id);
+	if (!path)
+		path = noted(cg, id);
 	if (!path && !cg->scanned) {
 		cg->scanned = true;
-		rc = scan(cg);
-		path = strmap__get(&cg->paths, id);
+		rc = scan(cg, NULL, NULL);
+		path = aged_get(&cg->paths, id);
 		/* Seen before the scan, not found by it: it will never come back, so stop looking.
 		 */
 		if (!path && !rc && id != ROOT_ID)
-			strmap__set_static(&cg->paths, id, GONE);
+			strmap__set_static(&cg->paths.now, id, GONE);
 	}
 	if (path)
 		return path;
 	return id == ROOT_ID ? "/" : GONE;
+}
+
+const char *names__group_container(struct names *n, uint64_t id, const char *path)
+{
+	struct cgroups *cg = &n->cgroups;
+	const char *known = aged_get(&cg->containers, id);
+	char name[256], full[65];
+
+	if (known)
+		return *known ? known : NULL;
+	if (!names__container(path, name, sizeof(name)))
+		*name = '\0';
+	if (container__full_id(path, full))
+		docker__name(cg->docker, full, name, sizeof(name));
+	known = aged_set(&cg->containers, id, name);
+	return known && *known ? known : NULL;
+}
+
+/* FNV-1a, with the top bit set: no id is that large. */
+static uint64_t hash_of(const char *path, size_t len)
+{
+	uint64_t h = 0xcbf29ce484222325ULL;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (unsigned char)path[i]) * 0x100000001b3ULL;
+	return h | 1ULL << 63;
+}
+
+const char *names__cgroup_fold(struct names *n, uint64_t id, unsigned int depth, uint64_t *key)
+{
+	const char *path = names__cgroup(n, id), *p = path, *known;
+
+	*key = id;
+	if (!depth || *path != '/')
+		return path;
+	for (; *p == '/' && depth; depth--)
+		p += 1 + strcspn(p + 1, "/");
+	*key = hash_of(path, (size_t)(p - path));
+	known = aged_get(&n->cgroups.folds, *key);
+	if (!known)
+		known = strmap__set(&n->cgroups.folds.now, *key, path, (size_t)(p - path));
+	return known ? known : path;
 }

@@ -12,6 +12,7 @@
 
 #define ACCT_READER
 #include "../bpf/acct.h"
+#include "../bpf/sel.h"
 #include "collect.h"
 #include "hash.h"
 
@@ -38,7 +39,11 @@ struct who {
 
 struct collect {
 	enum report_level level;
+	unsigned int depth; /* of the groups that are told apart; 0: all */
 	bool selected;
+	const struct sel_calls *calls; /* that have records; NULL: all */
+	bool *skip;		       /* by CPU: not selected */
+	uint32_t nskip;
 	struct names *names;
 	void (*free_slot)(void *ctx, uint32_t slot);
 	void *ctx;
@@ -55,10 +60,11 @@ struct collect {
 	uint32_t *freed;     /* generation that was taken in and freed last */
 	uint32_t nslots;
 	uint32_t *dead, nr_dead, cap_dead;
-	uint64_t charged;		/* to the task that is being added */
-	uint64_t pop_before[AC_OFF_NR]; /* surplus time up to the last boundary */
-	uint64_t pop_saved[2][AC_OFF_NR];
-	uint64_t pop_n_saved[2][AC_OFF_NR];
+	struct hash seen;  /* tasks with several accounts: counted once, and once in each group */
+	struct hash moves; /* key -> tables.moves */
+	uint64_t charged;  /* to the task that is being added */
+	struct pop_sums surplus, rest;
+	uint64_t rest_exited; /* up to the last report */
 	struct acct_sums
 		*others; /* by CPU and parity: what the "(other)" rows were at the last reading */
 	int err;
@@ -109,6 +115,16 @@ struct collect *collect__new(enum report_level level, bool selected, struct name
 	return c;
 }
 
+void collect__set_depth(struct collect *c, unsigned int depth)
+{
+	c->depth = depth;
+}
+
+void collect__set_calls(struct collect *c, const struct sel_calls *calls)
+{
+	c->calls = calls;
+}
+
 static void bag_free(struct bag *b)
 {
 	hash__free(&b->hash);
@@ -124,6 +140,8 @@ static void collect_reset(struct collect *c)
 	c->cap_groups = c->cap_procs = c->cap_tasks = 0;
 	hash__clear(&c->groups);
 	hash__clear(&c->procs);
+	hash__clear(&c->seen);
+	hash__clear(&c->moves);
 	bag_free(&c->sys_bag);
 	bag_free(&c->sel_bag);
 	bag_free(&c->group_bag);
@@ -143,12 +161,15 @@ void collect__free(struct collect *c)
 	collect_reset(c);
 	hash__free(&c->groups);
 	hash__free(&c->procs);
+	hash__free(&c->seen);
+	hash__free(&c->moves);
 	free(c->first_cpu);
 	free(c->by_slot);
 	free(c->gen_of);
 	free(c->freed);
 	free(c->dead);
 	free(c->others);
+	free(c->skip);
 	free(c);
 }
 
@@ -181,19 +202,7 @@ static void bag_add(struct collect *c, struct bag *b, uint32_t entity, const str
 
 	if (!to)
 		return;
-	to->open += call->open;
-	to->count += call->count;
-	to->errors += call->errors;
-	to->elapsed_ns += call->elapsed_ns;
-	to->pending_ns += call->pending_ns;
-	to->oncpu_ns += call->oncpu_ns;
-	to->stolen_ns += call->stolen_ns;
-	if (call->count && call->min_ns < to->min_ns)
-		to->min_ns = call->min_ns;
-	if (call->count && call->max_ns > to->max_ns)
-		to->max_ns = call->max_ns;
-	for (int k = 0; k < AC_OFF_NR; k++)
-		to->off_ns[k] += call->off_ns[k];
+	report__add_call(to, call);
 }
 
 static void bag_add_open(struct collect *c, struct bag *b, uint32_t entity, uint32_t key,
@@ -261,6 +270,8 @@ static void add_sums(struct collect *c, const struct who *w, uint32_t cpu,
 	for (int i = 0; i < AC_NR; i++)
 		any |= ns[i] = s->ns[i];
 	c->charged += report__oncpu(ns) + report__offcpu(ns);
+	if (cpu < c->nskip && c->skip[cpu])
+		return;
 	if (row) {
 		for (int i = 0; i < AC_ONCPU_NR; i++)
 			row->ns[i] += ns[i];
@@ -295,6 +306,8 @@ static void add_sums(struct collect *c, const struct who *w, uint32_t cpu,
  * them. */
 static void add_off(struct collect *c, const struct who *w, uint32_t cpu, uint8_t cls, uint64_t ns)
 {
+	if (cpu < c->nskip && c->skip[cpu])
+		return;
 	c->r.sys_ns[cls] += ns;
 	if (w->group != HASH_NONE)
 		c->r.groups[w->group].ns[cls] += ns;
@@ -314,16 +327,26 @@ static void add_off(struct collect *c, const struct who *w, uint32_t cpu, uint8_
 
 static uint32_t group_of(struct collect *c, uint64_t cgroup)
 {
-	uint32_t i = hash__get(&c->groups, cgroup, 0, c->r.nr_groups);
+	uint64_t key;
+	const char *path = names__cgroup_fold(c->names, cgroup, c->depth, &key);
+	uint32_t i = hash__get(&c->groups, key, 0, c->r.nr_groups);
 	struct rep_group *g;
 
-	if (i == HASH_NONE || i < c->r.nr_groups)
+	if (i == HASH_NONE)
 		return i;
+	if (i < c->r.nr_groups) {
+		/* The group itself, among those that are added up in it. */
+		if (key != cgroup && !c->r.groups[i].id &&
+		    !strcmp(names__cgroup(c->names, cgroup), path))
+			c->r.groups[i].id = cgroup;
+		return i;
+	}
 	g = GROW(c, c->r.groups, c->r.nr_groups, c->cap_groups);
 	if (!g)
 		return HASH_NONE;
-	g->id = cgroup;
-	g->path = names__cgroup(c->names, cgroup);
+	g->path = path;
+	if (key == cgroup || !strcmp(names__cgroup(c->names, cgroup), path))
+		g->id = cgroup;
 	return i;
 }
 
@@ -331,6 +354,20 @@ static void comm_copy(char *to, const char *from)
 {
 	memcpy(to, from, ACCT_COMM_LEN);
 	to[ACCT_COMM_LEN] = 0;
+}
+
+/*
+ * True when the task of id is met for the first time in this window, in this group (0: in any). One
+ * that was moved, or not selected all the time, has several accounts.
+ */
+static bool first_seen(struct collect *c, const struct acct_ident *id, uint64_t group)
+{
+	uint64_t task = id->start ^ (uint64_t)id->tid << 40 ^ (uint64_t)id->exec << 20;
+	uint32_t next = c->seen.used;
+
+	if (!(id->sel & (SEL_CAME | SEL_LEFT)))
+		return true;
+	return hash__get(&c->seen, task, group, next) == next;
 }
 
 static uint32_t proc_of(struct collect *c, const struct acct_ident *id, bool other, bool kthread)
@@ -397,8 +434,10 @@ static uint32_t task_new(struct collect *c, const struct acct_ident *id,
 	t->kthread = st->flags & AS_KTHREAD;
 	t->uid = id->uid;
 	t->start_ns = id->start;
-	t->end_ns = id->end;
-	t->exited = id->end;
+	t->exited = id->end && !(id->sel & SEL_LEFT);
+	t->end_ns = t->exited ? id->end : 0;
+	t->part = id->sel & (SEL_CAME | SEL_LEFT);
+	t->from_ns = id->from;
 	return i;
 }
 
@@ -410,17 +449,18 @@ static struct who who_are(struct collect *c, uint32_t slot, const struct acct_id
 			  const struct acct_state *st, bool other, uint32_t n)
 {
 	struct who w = {.slot = slot, .group = HASH_NONE, .proc = HASH_NONE, .task = HASH_NONE};
+	bool first = first_seen(c, id, 0);
 
-	c->r.sys_tasks += n;
 	c->by_slot[slot] = w;
-	if (c->selected && !other && id->sel != SEL_IN)
+	if (c->selected && !other && (id->sel & SEL_ARMED))
 		return w;
+	c->r.sys_tasks += first ? n : 0;
 	w.group = group_of(c, id->cgroup);
 	if (w.group != HASH_NONE)
-		c->r.groups[w.group].tasks += n;
+		c->r.groups[w.group].tasks += first_seen(c, id, id->cgroup + 1) ? n : 0;
 	w.proc = proc_of(c, id, other && !id->tgid, st->flags & AS_KTHREAD);
 	if (w.proc != HASH_NONE)
-		c->r.procs[w.proc].tasks += n;
+		c->r.procs[w.proc].tasks += first ? n : 0;
 	if (c->level >= LEVEL_TASK)
 		w.task = task_new(c, id, st);
 	if (w.task != HASH_NONE) {
@@ -463,7 +503,7 @@ static void add_open(struct collect *c, const struct who *w, uint32_t key, uint6
 {
 	uint64_t pending;
 
-	if (key == KEY_NO_CALL)
+	if (key == KEY_NO_CALL || (c->calls && !sel_call(c->calls, key)))
 		return;
 	if (acct_before(begin, win->start))
 		begin = win->start;
@@ -559,7 +599,8 @@ static void law_of_task(struct collect *c, const struct acct_task *task, const s
 {
 	const struct acct_bank *b = &task->bank[win->epoch & 1];
 	const struct acct_ident *id = &task->id;
-	uint64_t from = acct_before(id->start, win->start) ? win->start : id->start;
+	uint64_t began = id->from ? id->from : id->start;
+	uint64_t from = acct_before(began, win->start) ? win->start : began;
 	uint64_t to = id->end && acct_before(id->end, win->end) ? id->end : win->end;
 
 	/* What was folded for want of room is in the totals, and counted. */
@@ -589,7 +630,8 @@ static void add_task(struct collect *c, const struct tables *t, const struct who
 	if (w->task != HASH_NONE) {
 		struct rep_task *rt = &c->r.tasks[w->task];
 
-		rt->state = state_name(b->end_cls);
+		rt->state = state_name(task->id.sel & SEL_LEFT ? task->id.sel >> SEL_CLS_SHIFT
+							       : b->end_cls);
 		if (rt->end_ns &&
 		    !acct_before(rt->end_ns, win->end)) { /* ended just after the window */
 			rt->end_ns = 0;
@@ -607,7 +649,8 @@ static bool slot_used(const struct collect *c, const struct acct_task *rec, uint
 	if (!gen || c->freed[slot] == gen)
 		return false;
 	/* Its first moment is after the window: the next report's. */
-	return (rec->id.tid || (rec->id.sel & SEL_FOLD)) && acct_before(rec->id.start, win->end);
+	return (rec->id.tid || (rec->id.sel & SEL_FOLD)) &&
+	       acct_before(rec->id.from ? rec->id.from : rec->id.start, win->end);
 }
 
 /* Whether rec's task, or image, has ended in `epoch`: nothing is written to it any more. */
@@ -666,6 +709,13 @@ static int slots_init(struct collect *c, const struct tables *t)
 
 static int cpus_init(struct collect *c, const struct tables *t)
 {
+	if (!c->skip)
+		c->skip = calloc(t->ncpus, sizeof(*c->skip));
+	if (!c->skip)
+		return -ENOMEM;
+	c->nskip = t->ncpus;
+	for (uint32_t i = 0; i < t->ncpus; i++)
+		c->skip[i] = t->cpus[i].skip;
 	if (c->r.cpus)
 		return 0;
 	c->r.cpus = calloc(t->ncpus, sizeof(*c->r.cpus));
@@ -765,6 +815,66 @@ int collect__reap(struct collect *c, const struct tables *t, const struct window
 	return c->err;
 }
 
+/* ---- moves that a task does not know of yet ---- */
+
+static const struct acct_move *move_find(const struct collect *c, const struct tables *t,
+					 uint64_t key)
+{
+	uint32_t i = hash__find(&c->moves, key, 0);
+
+	return i < t->nmoves ? &t->moves[i].to : NULL;
+}
+
+/*
+ * The move of the task of id, or of its whole process, that its record does not show: it has had no
+ * event since. NULL: there is none, or it comes after the window.
+ */
+static const struct acct_move *pending_move(const struct collect *c, const struct tables *t,
+					    const struct acct_ident *id, const struct window *win)
+{
+	const struct acct_move *m = move_find(c, t, id->tid);
+	const struct acct_move *all = move_find(c, t, id->tgid | MOVE_ALL);
+
+	if (!m || (all && acct_before(m->time, all->time)))
+		m = all;
+	if (!m || id->end || m->cgroup == id->cgroup || !acct_before(m->time, win->end))
+		return NULL;
+	return acct_before(m->time, id->from ? id->from : id->start) ? NULL : m;
+}
+
+/*
+ * The copy of a record, of a task that was moved at m and has had no event since: what it did
+ * before in this window is added to the old group, and the copy goes on in the new one. From the
+ * next window on the record itself is the new group's: that is where the kernel, too, comes to.
+ */
+static void split_at_move(struct collect *c, const struct tables *t, uint32_t s,
+			  struct acct_task *copy, struct acct_cpu *cpu, const struct acct_move *m,
+			  const struct window *win)
+{
+	struct acct_now n = {
+		.now = m->time, .start = win->start, .prev_start = win->start, .epoch = win->epoch};
+	struct acct_task old;
+	struct who who;
+
+	if (acct_before(win->start, m->time)) {
+		if (acct_is_old(copy, &n))
+			acct_roll(copy, cpu, &n);
+		acct_charge(copy, cpu, &n);
+		old = *copy;
+		old.id.end = m->time;
+		old.id.sel |= SEL_LEFT | (uint32_t)copy->st.cls << SEL_CLS_SHIFT;
+		who = who_is(c, s, &old.id, &old.st, false);
+		add_task(c, t, &who, &old, win);
+		law_of_task(c, &old, win);
+		acct_bank_clear(&copy->bank[win->epoch & 1], copy->cpu);
+		copy->rows = copy->calls = 0;
+		copy->id.from = m->time;
+		copy->id.sel |= SEL_CAME;
+	}
+	copy->id.cgroup = m->cgroup;
+	t->tasks[s].id.cgroup = m->cgroup;
+}
+
 /* A task that no event has touched for the whole window: it spent it in its class. */
 static bool add_untouched(struct collect *c, const struct tables *t, uint32_t slot,
 			  const struct window *win)
@@ -784,6 +894,8 @@ static bool add_untouched(struct collect *c, const struct tables *t, uint32_t sl
 	if ((seq & 1) || seq != *(volatile const uint32_t *)&rec->seq)
 		return false;
 	if ((int32_t)(win->epoch - (uint32_t)tag) <= 0 || acct_on_cpu(&st) || st.cls >= AC_IDLE)
+		return false;
+	if (t->nmoves && pending_move(c, t, &rec->id, win))
 		return false;
 	c->gen_of[slot] = tag >> 32;
 	who = who_is(c, slot, &rec->id, &st, false);
@@ -860,6 +972,7 @@ static void collect_fold(struct collect *c, const struct tables *t, uint32_t s,
 static void collect_slot(struct collect *c, const struct tables *t, uint32_t s,
 			 const struct window *win)
 {
+	const struct acct_move *m;
 	struct acct_task copy;
 	struct acct_cpu cpu;
 	struct who who;
@@ -885,6 +998,9 @@ static void collect_slot(struct collect *c, const struct tables *t, uint32_t s,
 	died = is_dead(&copy, win->epoch);
 	if (!was_known(t, &copy, win))
 		return;
+	m = t->nmoves ? pending_move(c, t, &copy.id, win) : NULL;
+	if (m && !acct_before(win->epoch, (__u32)copy.tag))
+		split_at_move(c, t, s, &copy, &cpu, m, win);
 	c->gen_of[s] = copy.tag >> 32;
 	complete(&copy, &cpu, win);
 	who = who_is(c, s, &copy.id, &copy.st, false);
@@ -915,9 +1031,14 @@ static void collect_idle(struct collect *c, const struct tables *t, uint32_t cpu
 
 /* ---- the surplus ---- */
 
-/* Off-CPU time of the surplus tasks in the window, from the CPUs' populations (utilbpf.h). */
-static void surplus_off(struct collect *c, const struct tables *t, const struct window *win,
-			__u64 *ns)
+static const struct acct_pop *pop_of(const struct tables *t, uint32_t cpu, bool rest)
+{
+	return rest ? &t->cpus[cpu].rest_pop : &t->cpus[cpu].pop;
+}
+
+/* Off-CPU time of a population in the window, from the CPUs' parts of it (utilbpf.h). */
+static void pop_off(struct pop_sums *p, const struct tables *t, bool rest, const struct window *win,
+		    __u64 *ns)
 {
 	uint32_t b = win->epoch & 1;
 
@@ -925,15 +1046,28 @@ static void surplus_off(struct collect *c, const struct tables *t, const struct 
 		uint64_t sum = 0, n = 0, upto;
 
 		for (uint32_t i = 0; i < t->ncpus; i++) {
-			sum += t->cpus[i].pop.sum[b][k];
-			n += t->cpus[i].pop.n[b][k];
+			sum += pop_of(t, i, rest)->sum[b][k];
+			n += pop_of(t, i, rest)->n[b][k];
 		}
-		c->pop_saved[b][k] = sum;
-		c->pop_n_saved[b][k] = n;
-		upto = c->pop_saved[0][k] + c->pop_saved[1][k] +
-		       (c->pop_n_saved[0][k] + c->pop_n_saved[1][k]) * win->end;
-		ns[k] = upto - c->pop_before[k];
-		c->pop_before[k] = upto;
+		p->saved[b][k] = sum;
+		p->n_saved[b][k] = n;
+		upto = p->saved[0][k] + p->saved[1][k] +
+		       (p->n_saved[0][k] + p->n_saved[1][k]) * win->end;
+		ns[k] = upto - p->before[k];
+		p->before[k] = upto;
+	}
+}
+
+static void pop_start(struct pop_sums *p, const struct tables *t, bool rest, uint64_t start)
+{
+	uint32_t b = ACCT_WARMUP & 1;
+
+	for (int k = 0; k < AC_OFF_NR; k++) {
+		for (uint32_t i = 0; i < t->ncpus; i++) {
+			p->saved[b][k] += pop_of(t, i, rest)->sum[b][k];
+			p->n_saved[b][k] += pop_of(t, i, rest)->n[b][k];
+		}
+		p->before[k] = p->saved[b][k] + p->n_saved[b][k] * start;
 	}
 }
 
@@ -961,26 +1095,21 @@ int collect__start(struct collect *c, const struct tables *t, uint64_t start)
 	c->others = calloc(2 * t->ncpus, sizeof(*c->others));
 	if (!c->others)
 		return -ENOMEM;
-	memset(c->pop_saved, 0, sizeof(c->pop_saved));
-	memset(c->pop_n_saved, 0, sizeof(c->pop_n_saved));
+	memset(&c->surplus, 0, sizeof(c->surplus));
+	memset(&c->rest, 0, sizeof(c->rest));
 	for (uint32_t i = 0; i < t->ncpus; i++)
 		others_take(c, t, i, b, &s);
-	for (int k = 0; k < AC_OFF_NR; k++) {
-		for (uint32_t i = 0; i < t->ncpus; i++) {
-			c->pop_saved[b][k] += t->cpus[i].pop.sum[b][k];
-			c->pop_n_saved[b][k] += t->cpus[i].pop.n[b][k];
-		}
-		c->pop_before[k] = c->pop_saved[b][k] + c->pop_n_saved[b][k] * start;
-	}
+	pop_start(&c->surplus, t, false, start);
+	pop_start(&c->rest, t, true, start);
+	for (uint32_t i = 0; i < t->ncpus; i++)
+		c->rest_exited += t->cpus[i].rest_exited;
 	return 0;
 }
 
 void collect__save(const struct collect *c, uint32_t ncpus, struct collect_carry *to,
 		   struct acct_sums *others)
 {
-	memcpy(to->pop_before, c->pop_before, sizeof(to->pop_before));
-	memcpy(to->pop_saved, c->pop_saved, sizeof(to->pop_saved));
-	memcpy(to->pop_n_saved, c->pop_n_saved, sizeof(to->pop_n_saved));
+	*to = (struct collect_carry){c->surplus, c->rest, c->rest_exited};
 	memcpy(others, c->others, 2 * (size_t)ncpus * sizeof(*others));
 }
 
@@ -993,9 +1122,9 @@ int collect__restore(struct collect *c, uint32_t ncpus, const struct collect_car
 	if (!c->others)
 		return -ENOMEM;
 	memcpy(c->others, others, len);
-	memcpy(c->pop_before, from->pop_before, sizeof(c->pop_before));
-	memcpy(c->pop_saved, from->pop_saved, sizeof(c->pop_saved));
-	memcpy(c->pop_n_saved, from->pop_n_saved, sizeof(c->pop_n_saved));
+	c->surplus = from->surplus;
+	c->rest = from->rest;
+	c->rest_exited = from->rest_exited;
 	return 0;
 }
 
@@ -1019,7 +1148,7 @@ static void collect_other(struct collect *c, const struct tables *t, const struc
 	struct who who;
 	uint64_t used = 0;
 
-	surplus_off(c, t, win, &off.ns[AC_WAIT]);
+	pop_off(&c->surplus, t, false, win, &off.ns[AC_WAIT]);
 	for (uint32_t i = 0; i < t->ncpus; i++) {
 		const struct acct_task *rec = &t->tasks[SLOT_OTHER(i, t->ncpus)];
 
@@ -1063,6 +1192,46 @@ static void collect_other(struct collect *c, const struct tables *t, const struc
 	}
 }
 
+/*
+ * The tasks that are not selected: their time is the system's and the CPUs', and nobody's else.
+ * While they are off the CPU no CPU is theirs, so that of some CPUs alone is not known.
+ */
+static void collect_rest(struct collect *c, const struct tables *t, const struct window *win)
+{
+	struct who nobody = {.group = HASH_NONE, .proc = HASH_NONE, .task = HASH_NONE};
+	struct acct_sums off = {0};
+	struct acct_task copy;
+	struct acct_cpu cpu;
+	uint64_t exited = 0, alive = 0;
+	bool all = true;
+
+	for (uint32_t i = 0; i < t->ncpus; i++) {
+		all &= !c->skip[i];
+		exited += t->cpus[i].rest_exited;
+	}
+	pop_off(&c->rest, t, true, win, &off.ns[AC_WAIT]);
+	for (int k = 0; k < AC_OFF_NR && all; k++) {
+		c->r.sys_ns[AC_WAIT + k] += off.ns[AC_WAIT + k];
+		alive += c->rest.n_saved[0][k] + c->rest.n_saved[1][k];
+	}
+	for (uint32_t i = 0; i < t->ncpus; i++) {
+		uint32_t slot = SLOT_REST(i, t->ncpus);
+
+		task_copy(t, slot, &copy, &cpu);
+		complete(&copy, &cpu, win);
+		if (c->skip[i])
+			continue;
+		alive += copy.bank[win->epoch & 1].end_cls < AC_WAIT;
+		c->by_slot[slot] = nobody;
+		c->by_slot[slot].slot = slot;
+		c->gen_of[slot] = 1;
+		add_task(c, t, &nobody, &copy, win);
+	}
+	if (all)
+		c->r.sys_tasks += alive + exited - c->rest_exited;
+	c->rest_exited = exited;
+}
+
 /* Interrupts' calls that found no record, of any task, by CPU and class. */
 static void collect_other_icalls(struct collect *c, const struct tables *t, uint32_t epoch)
 {
@@ -1084,14 +1253,10 @@ static void collect_other_icalls(struct collect *c, const struct tables *t, uint
 static int call_cmp(const void *a, const void *b)
 {
 	const struct bag_call *x = a, *y = b;
-	uint64_t tx = x->call.elapsed_ns + x->call.pending_ns;
-	uint64_t ty = y->call.elapsed_ns + y->call.pending_ns;
 
 	if (x->entity != y->entity)
 		return x->entity < y->entity ? -1 : 1;
-	if (tx != ty)
-		return tx > ty ? -1 : 1;
-	return x->call.key < y->call.key ? -1 : x->call.key > y->call.key;
+	return report__call_cmp(&x->call, &y->call);
 }
 
 /* Hands the calls of a bag to their entities; each gets an array of its own. */
@@ -1123,20 +1288,48 @@ static int task_cmp(const void *a, const void *b)
 		return x->proc < y->proc ? -1 : 1;
 	if (x->tid != y->tid)
 		return x->tid < y->tid ? -1 : 1;
-	return x->exec < y->exec ? -1 : x->exec > y->exec;
+	if (x->exec != y->exec)
+		return x->exec < y->exec ? -1 : 1;
+	if (x->cgroup_id != y->cgroup_id)
+		return x->cgroup_id < y->cgroup_id ? -1 : 1;
+	return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
+}
+
+/* The accounts of a task in one group, if there are several, become one. */
+static int merge_tasks(struct report *r)
+{
+	size_t n = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < r->nr_tasks; i++) {
+		struct rep_task *t = &r->tasks[i], *last = n ? &r->tasks[n - 1] : NULL;
+
+		if (last && !err && last->part && t->part && last->proc == t->proc &&
+		    last->tid == t->tid && last->exec == t->exec &&
+		    last->cgroup_id == t->cgroup_id && last->start_ns == t->start_ns)
+			err = report__merge_task(last, t);
+		else if (n++ != i)
+			r->tasks[n - 1] = *t;
+	}
+	r->nr_tasks = n;
+	return err;
 }
 
 /* Brings each process's tasks together; they own all that is theirs by now. */
-static void sort_tasks(struct report *r)
+static int sort_tasks(struct report *r)
 {
+	int err;
+
 	if (r->nr_tasks)
 		qsort(r->tasks, r->nr_tasks, sizeof(*r->tasks), task_cmp);
+	err = merge_tasks(r);
 	for (size_t i = 0; i < r->nr_tasks; i++) {
 		struct rep_proc *p = &r->procs[r->tasks[i].proc];
 
 		if (!p->nr_tasks++)
 			p->first_task = i;
 	}
+	return err;
 }
 
 static void give_all(struct collect *c)
@@ -1162,21 +1355,20 @@ static void give_all(struct collect *c)
 			       t->nr_cpus * sizeof(*t->cpus));
 	}
 	if (!c->err)
-		sort_tasks(r);
+		c->err = sort_tasks(r);
 }
 
 /* The CPUs' law, the totals, the containers' names. */
 static void finish(struct collect *c, const struct tables *t, const struct window *win)
 {
 	struct report *r = &c->r;
-	char buf[256];
 	size_t n = 0;
 
 	for (size_t i = 0; i < r->nr_cpus; i++) {
 		struct rep_cpu row = r->cpus[i];
 		uint64_t sum = report__oncpu(row.ns) + row.ns[AC_IDLE];
 
-		if (!t->online[i] && !sum)
+		if (c->skip[i] || (!t->online[i] && !sum))
 			continue;
 		row.online_ns = t->online[i] ? win->end - win->start : sum;
 		residual(c, sum - row.online_ns);
@@ -1188,7 +1380,8 @@ static void finish(struct collect *c, const struct tables *t, const struct windo
 	r->sys_procs = r->nr_procs;
 	r->sys_groups = r->nr_groups;
 	for (size_t i = 0; i < r->nr_groups; i++) {
-		const char *name = names__container(r->groups[i].path, buf, sizeof(buf));
+		const char *name =
+			names__group_container(c->names, r->groups[i].id, r->groups[i].path);
 
 		r->groups[i].container = name ? strdup(name) : NULL;
 	}
@@ -1212,6 +1405,9 @@ int collect__window(struct collect *c, const struct tables *t, const struct wind
 	c->err = slots_init(c, t);
 	if (!c->err)
 		c->err = cpus_init(c, t);
+	for (uint32_t i = 0; i < t->nmoves && !c->err; i++)
+		if (hash__get(&c->moves, t->moves[i].key, 0, i) == HASH_NONE)
+			c->err = -ENOMEM;
 	for (uint32_t i = 0; i < t->ncpus && !c->err; i++)
 		if (t->online[i] || (uint32_t)t->tasks[SLOT_IDLE(i, t->ncpus)].tag == w->epoch)
 			collect_idle(c, t, i, w);
@@ -1221,6 +1417,8 @@ int collect__window(struct collect *c, const struct tables *t, const struct wind
 	}
 	if (!c->err) {
 		collect_other(c, t, w);
+		if (c->selected)
+			collect_rest(c, t, w);
 		add_icalls(c, t, w->epoch, false);
 		collect_other_icalls(c, t, w->epoch);
 		free_dead(c, t, w->epoch, false);
@@ -1235,6 +1433,7 @@ int collect__window(struct collect *c, const struct tables *t, const struct wind
 		c->r.host = r->host;
 		c->r.engine = r->engine;
 		c->r.reason = r->reason;
+		c->r.selection = r->selection;
 		c->r.index = r->index;
 		c->r.start_ns = w->start;
 		c->r.end_ns = w->end;

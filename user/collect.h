@@ -11,6 +11,12 @@
 #include "names.h"
 #include "report.h"
 
+/* A move between groups, that a task which has had no event since does not know of. */
+struct move {
+	uint64_t key; /* its tid, or its tgid | MOVE_ALL */
+	struct acct_move to;
+};
+
 /* The tables as an engine shows them; arrays may be mapped and change under the reader. */
 struct tables {
 	uint32_t ncpus;	    /* possible CPUs: what the fixed slots were laid out for */
@@ -25,6 +31,8 @@ struct tables {
 	struct acct_call *icalls;
 	uint32_t nicalls;
 	uint64_t icalls_at; /* icalls is a copy of this time; 0: it is what programs write to */
+	const struct move *moves; /* the last, in any order */
+	uint32_t nmoves;
 };
 
 /* The window to be collected: [start, end) is `epoch`. */
@@ -36,13 +44,19 @@ struct window {
 struct collect;
 
 /*
- * level: the finest that reports will hold. selected: groups, processes and tasks only of COMMAND
- * and its descendants (acct_ident.sel); the system and CPU rows stay complete. free_slot is called
- * with each slot whose ended task has been taken in and which may be used again. NULL: no memory.
+ * level: the finest that reports will hold. selected: not all tasks have records; the system and
+ * CPU rows are complete all the same, but for CPUs that are not selected (acct_cpu.skip). free_slot
+ * is called with each slot whose ended task has been taken in and which may be used again. NULL: no
+ * memory.
  */
 struct collect *collect__new(enum report_level level, bool selected, struct names *names,
 			     void (*free_slot)(void *ctx, uint32_t slot), void *ctx);
 void collect__free(struct collect *c);
+struct sel_calls;
+/* Only these calls (sel.h; must outlive c) have records, so no others are told as open. */
+void collect__set_calls(struct collect *c, const struct sel_calls *calls);
+/* Tells apart only the first `depth` levels of groups; 0, as it begins: all of them. */
+void collect__set_depth(struct collect *c, unsigned int depth);
 
 /* Once, when the first window's start is safely past: what the warm-up has left. */
 int collect__start(struct collect *c, const struct tables *t, uint64_t start);
@@ -65,9 +79,12 @@ int collect__window(struct collect *c, const struct tables *t, const struct wind
  * as in collect.c. others: 2 x ncpus records.
  */
 struct collect_carry {
-	uint64_t pop_before[AC_OFF_NR];
-	uint64_t pop_saved[2][AC_OFF_NR];
-	uint64_t pop_n_saved[2][AC_OFF_NR];
+	struct pop_sums {
+		uint64_t before[AC_OFF_NR];   /* time of a population up to the last boundary */
+		uint64_t saved[2][AC_OFF_NR]; /* and what it is made of, by parity */
+		uint64_t n_saved[2][AC_OFF_NR];
+	} surplus, rest;
+	uint64_t rest_exited;
 };
 
 void collect__save(const struct collect *c, uint32_t ncpus, struct collect_carry *to,

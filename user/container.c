@@ -3,11 +3,15 @@
  * Which cgroup paths name a container, and what it is called.
  *
  * It owns the naming habits of docker, podman, containerd, CRI-O, Kubernetes, LXC and
- * systemd-nspawn. It reads nothing but the path it is given. A plain systemd unit is no container.
+ * systemd-nspawn. A plain systemd unit is no container. The name that a user gave is
+ * in Docker's state directory alone; but for that, nothing is read but the path.
  */
 #include <ctype.h>
+#include <errno.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "names_priv.h"
 
@@ -166,4 +170,100 @@ const char *names__container(const char *path, char *buf, size_t len)
 		parent = s;
 	}
 	return any ? buf : NULL;
+}
+
+bool container__full_id(const char *path, char *id)
+{
+	struct part s, found;
+	bool any = false;
+
+	while (*path) {
+		path += strspn(path, "/");
+		s = (struct part){path, strcspn(path, "/")};
+		path += s.len;
+		if (s.len < FULL_ID || !container_id(s, &found) ||
+		    found.p + FULL_ID > s.p + s.len || !is_hex((struct part){found.p, FULL_ID}))
+			continue;
+		any = true;
+		snprintf(id, FULL_ID + 1, "%.*s", FULL_ID, found.p);
+	}
+	return any;
+}
+
+/* ---- Kubernetes, systemd ---- */
+
+const char *names__pod(const char *path, char *buf, size_t len)
+{
+	struct part s, uid;
+	bool below_kubepods = false, any = false;
+
+	while (path && *path) {
+		path += strspn(path, "/");
+		s = (struct part){path, strcspn(path, "/")};
+		path += s.len;
+		if (pod_uid(s, below_kubepods, &uid)) {
+			any = true;
+			copy_uid(buf, len, uid);
+		}
+		below_kubepods = below_kubepods || is(s, "kubepods");
+	}
+	return any ? buf : NULL;
+}
+
+/* The innermost service, scope or the like; a slice only where there is none of those. */
+const char *names__unit(const char *path, char *buf, size_t len)
+{
+	static const char *const kinds[] = {".service", ".scope", ".socket", ".mount", ".swap"};
+	struct part s, unit = {NULL, 0}, slice = {NULL, 0};
+
+	while (path && *path) {
+		struct part t;
+
+		path += strspn(path, "/");
+		t = s = (struct part){path, strcspn(path, "/")};
+		path += s.len;
+		for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+			if (cut_suffix(&t, kinds[i]) && t.len)
+				unit = s;
+		if (cut_suffix(&t, ".slice") && t.len)
+			slice = s;
+	}
+	if (!unit.len)
+		unit = slice;
+	if (!unit.len || !len)
+		return NULL;
+	snprintf(buf, len, "%.*s", (int)unit.len, unit.p);
+	return buf;
+}
+
+/* ---- Docker ---- */
+
+#define STATE_MOST (1U << 20) /* a state file is some kilobytes */
+
+int docker__name(const char *dir, const char *id, char *buf, size_t len)
+{
+	char path[512];
+	const char *name;
+	json_t *state;
+	struct stat st;
+	int err = -ENOENT;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s/config.v2.json", dir, id);
+	f = fopen(path, "re");
+	if (!f)
+		return -errno;
+	if (fstat(fileno(f), &st) || !S_ISREG(st.st_mode) || st.st_size > STATE_MOST) {
+		fclose(f);
+		return -EINVAL;
+	}
+	state = json_loadf(f, JSON_REJECT_DUPLICATES, NULL);
+	fclose(f);
+	name = json_string_value(json_object_get(state, "Name"));
+	if (name && name[*name == '/']) { /* "/web" */
+		snprintf(buf, len, "%s", name + (*name == '/'));
+		err = 0;
+	}
+	json_decref(state);
+	return err;
 }

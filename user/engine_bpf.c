@@ -31,7 +31,14 @@ struct engine {
 	struct bpf_load load;
 	struct bpf_reader rd;
 	uint64_t exited; /* taken in so far */
+	char selection[512];
 };
+
+/* Whether there are tasks that are not accounted one by one. */
+static bool selects(const struct opts *o, pid_t command)
+{
+	return command > 0 || (o->sel.kinds & (SELK_TASKS | SELK_CPU));
+}
 
 static void free_slot(void *ctx, uint32_t slot)
 {
@@ -122,20 +129,20 @@ static int bpf_open(struct engine **out, const struct opts *o, enum report_level
 		free(e);
 		return -ENOMEM;
 	}
-	if (o->sel.kinds || o->depth) {
-		snprintf(why, len, "cannot select with the bpf engine in this version");
-		free(e);
-		return -ENOTSUP;
-	}
 	e->load = (struct bpf_load){
 		.o = o, .command = command, .rd = &e->rd, .why = why, .why_len = len};
 	e->rd.ncpus = n;
 	e->rd.names = names;
 	e->rd.online = calloc(n, sizeof(*e->rd.online));
-	e->rd.collect = collect__new(level, command > 0, names, free_slot, e);
+	e->rd.collect = collect__new(level, selects(o, command), names, free_slot, e);
 	if (!e->rd.online || !e->rd.collect) {
 		err = bpf_load__fail(&e->load, -ENOMEM, "cannot start: out of memory");
 	} else {
+		collect__set_depth(e->rd.collect, o->depth);
+		if (o->sel.kinds & SELK_CALL)
+			collect__set_calls(e->rd.collect, &o->sel.call_bits);
+		if (*sel__describe(&o->sel, e->selection, sizeof(e->selection)))
+			e->rd.selection = e->selection;
 		engine__online(e->rd.online, e->rd.ncpus);
 		err = bpf_load__open(&e->load);
 	}

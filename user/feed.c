@@ -122,11 +122,15 @@ static __attribute__((noinline)) void rename_task(struct utask *u, const char *c
 		return;
 	memcpy(u->comm, clean, sizeof(clean));
 	if (u->link.slot && named)
-		to = flow_rename(u->link.slot, n);
+		to = flow_rename(&u->link, n);
 	else if (u->link.slot) /* it was called so before, too */
 		to = task_of(u)->id.comm;
 	if (to)
 		memcpy(to, clean, sizeof(clean));
+	if ((F->kinds & SELK_COMM) && link_usable(&u->link)) {
+		u->link.changed = n->now;
+		flow_unsettle(u, &u->link, &F->cpus[n->cpu], n);
+	}
 }
 
 static void tell_comm(struct utask *u, const char *comm, const struct acct_now *n)
@@ -306,7 +310,7 @@ static void on_wakeup(const struct feed_event *ev, struct acct_cpu *c, struct ac
 	if (!u)
 		return;
 	c->events++;
-	flow_wakeup(&u->link, c, n);
+	flow_wakeup(u, &u->link, c, n, true);
 }
 
 static void on_migrate(const struct feed_event *ev, struct acct_cpu *c, struct acct_now *n)
@@ -321,7 +325,7 @@ static void on_migrate(const struct feed_event *ev, struct acct_cpu *c, struct a
 	if (!u || !u->link.slot)
 		return;
 	c->events++;
-	flow_migrate(u->link.slot, ev->to, c, n);
+	flow_migrate(u, &u->link, ev->to, c, n, true);
 }
 
 /* Which class it is off the CPU in is told when it is over: of all its time since it left. */
@@ -341,9 +345,9 @@ static void on_state(const struct feed_event *ev, struct acct_cpu *c, struct acc
 	if (acct_on_cpu(st) || st->cls == ev->cls || st->cls >= AC_IDLE)
 		return;
 	if (!u->link.slot) {
-		acct_pop_leave(c, n, st->cls);
+		acct_pop_leave(link_pop(&u->link, c), n, st->cls);
 		acct_surplus_charge(st, n->now);
-		acct_pop_enter(c, n, ev->cls);
+		acct_pop_enter(link_pop(&u->link, c), n, ev->cls);
 	}
 	st->cls = ev->cls;
 }
@@ -579,6 +583,7 @@ static void now_at(struct feed *f, struct acct_now *n, uint32_t cpu, uint64_t ti
 	n->now = f->now;
 	n->start = f->win.start;
 	n->epoch = f->win.epoch;
+	n->moves = f->ctl.moves;
 	n->cpu = cpu;
 	F = f;
 	f->err = 0;
@@ -623,6 +628,7 @@ int feed__seed(struct feed *f, const struct feed_seed *s)
 	struct acct_link *l;
 	struct acct_now n;
 	struct utask *u;
+	bool in;
 
 	if (cpu >= f->ncpus || !s->tid)
 		return -EINVAL;
@@ -639,14 +645,14 @@ int feed__seed(struct feed *f, const struct feed_seed *s)
 	set_tgid(u, u->tgid);
 	memcpy(u->comm, s->comm, strnlen(s->comm, ACCT_COMM_LEN));
 	l = link_make(u, 1, true);
-	slot = flow_seed_begin(u, l, &f->cpus[cpu], &n, true);
+	slot = flow_seed_begin(u, l, cpu, &f->cpus[cpu], &n, &in, true);
 	if (known && s->cls >= AC_WAIT && s->cls <= AC_STOPPED)
 		flow_seed_state(&l->st, &n, s->cls, s->kthread ? KEY_NO_CALL : s->key);
 	else /* until an event tells where it runs */
 		flow_unknown_state(&l->st, n.now, &n);
 	if (!known) /* so that its first CPU is no migration */
 		l->st.flags &= ~AS_RAN;
-	flow_seed_end(l, slot, cpu, &f->cpus[cpu], &n);
+	flow_seed_end(l, slot, cpu, in, &f->cpus[cpu], &n);
 	n.now = f->now;
 	if (known && s->cls == AC_BUSY && !f->cpus[cpu].task)
 		first_event(&f->cpus[cpu], &n, u);
@@ -697,7 +703,7 @@ static void cpu_gone(struct acct_cpu *c, struct acct_now *n)
 		return;
 	acct_charge(t, c, n);
 	t->st.cls = c->slot < SLOT_FIRST(F->ncpus) ? AC_NONE : AC_WAIT;
-	if (u && c->slot == SLOT_OTHER(n->cpu, F->ncpus)) {
+	if (u && flow_shared(c->slot, n->cpu)) {
 		t->st.cls = AC_WAIT;
 		flow_surplus_leave(u, t, c, n, true);
 	}
@@ -871,6 +877,7 @@ void feed__caps(struct feed *f, const struct feed_caps *caps)
 void feed__command(struct feed *f, uint32_t pid)
 {
 	f->command = pid;
+	f->kinds |= SELK_COMMAND;
 }
 
 static uint32_t limited(const struct region *r, uint32_t more)
@@ -958,6 +965,7 @@ struct feed *feed__new(uint32_t ncpus, const bool *online, enum report_level lev
 	f->own_online = !online;
 	memset(&f->caps, 1, sizeof(f->caps));
 	f->calls_told = true;
+	f->names = names;
 	f->start = f->now = start;
 	f->win = (struct window){ACCT_FIRST, start, 0};
 	f->ctl.epoch = ACCT_FIRST;
@@ -976,6 +984,17 @@ struct feed *feed__new(uint32_t ncpus, const bool *online, enum report_level lev
 	for (uint32_t i = 0; online && i < ncpus; i++)
 		f->present[i] = f->whole[i] = online[i];
 	return f;
+}
+
+void feed__select(struct feed *f, const struct selection *sel, uint32_t self)
+{
+	f->sel = sel;
+	f->self = self;
+	f->kinds = (f->kinds & SELK_COMMAND) | sel->kinds;
+	if (sel->kinds & SELK_CALL)
+		collect__set_calls(f->collect, &sel->call_bits);
+	for (uint32_t i = 0; i < f->ncpus; i++)
+		f->cpus[i].skip = !sel__cpu(sel, i);
 }
 
 void feed__free(struct feed *f)

@@ -15,6 +15,7 @@
 
 #include "names.h"
 #include "report.h"
+#include "select.h"
 
 enum feed_op {
 	FEED_SWITCH,  /* prev_* leaves cpu with state, next_* gets it */
@@ -131,6 +132,12 @@ void feed__caps(struct feed *f, const struct feed_caps *caps);
 /* The process that will exec COMMAND: with `selected`, reports are about it and its descendants.
  * Before the first event. */
 void feed__command(struct feed *f, uint32_t pid);
+/*
+ * Before the first event and the seeds: only what sel (resolved; must outlive f) selects is
+ * accounted task by task; feed__new() was told so by `selected`. self: utilbpf's own process, 0: it
+ * is in no event.
+ */
+void feed__select(struct feed *f, const struct selection *sel, uint32_t self);
 
 /*
  * Records that each table may still take from here on; what finds none goes to "(other)" and is

@@ -32,6 +32,10 @@ struct feed {
 	struct acct_ctl ctl;
 	uint32_t ncpus;
 	uint32_t command;
+	uint32_t kinds;		     /* SELK_* */
+	uint32_t self;		     /* tgid of utilbpf itself, 0: it is not in the events */
+	const struct selection *sel; /* NULL: none */
+	struct names *names;
 	bool own_online; /* nobody has told which CPUs are online: those that events come from */
 	bool calls_told; /* both ends of system calls are recorded */
 	struct feed_caps caps;
@@ -129,6 +133,8 @@ static __always_inline struct acct_call *acct_env_call(struct acct_cpu *c, struc
 {
 	uint32_t h = (key ^ (key >> 4)) & (ACCT_CACHE - 1);
 
+	if (acct_unlikely(F->kinds & SELK_CALL) && !sel__call(F->sel, key))
+		return NULL;
 	if (t->cache[h].key == key && t->cache[h].idx)
 		return call_at(&F->calls, t->cache[h].idx);
 	return call_make(c, t, key, tag);
@@ -218,6 +224,12 @@ static __always_inline bool who_is_idle(struct utask *u, const bool btf)
 	return !u->tid;
 }
 
+static __always_inline bool who_is_thread(struct utask *u, const bool btf)
+{
+	(void)btf;
+	return u->tid != u->tgid;
+}
+
 static __always_inline bool who_is_kernel(struct utask *u, const bool btf)
 {
 	(void)btf;
@@ -256,8 +268,85 @@ static __always_inline void who_ident(struct acct_ident *id, struct utask *u, co
 	id->leader_start = u->leader_start;
 	id->cgroup = u->cgroup;
 	memcpy(id->comm, u->comm, ACCT_COMM_LEN);
-	if (F->command && u->tgid == F->command)
-		id->sel = SEL_ARMED;
+}
+
+/* ---- who is selected ---- */
+
+static __always_inline bool flow_selects(void)
+{
+	return F->kinds & (SELK_TASKS | SELK_CPU);
+}
+
+static __always_inline bool flow_selects_cpus(void)
+{
+	return F->kinds & SELK_CPU;
+}
+
+/* No event tells of another user. */
+static __always_inline bool flow_selects_users(void)
+{
+	return false;
+}
+
+static __always_inline bool flow_follows(void)
+{
+	return F->kinds & SELK_FOLLOW;
+}
+
+static __always_inline void flow_bump(void)
+{
+	F->ctl.moves++;
+}
+
+static __always_inline __u32 who_uid(struct utask *u, const bool btf)
+{
+	(void)btf;
+	return u->uid;
+}
+
+static __always_inline __u32 who_descent(struct utask *u, const bool seeding, const bool btf)
+{
+	(void)seeding, (void)btf;
+	return F->command && u->tgid == F->command ? SEL_ARMED : 0;
+}
+
+static __attribute__((noinline)) bool task_selected(const struct utask *u, __u32 descent)
+{
+	char comm[ACCT_COMM_LEN + 1] = "";
+	const struct sel_subject t = {
+		.pid = u->tgid,
+		.tid = u->tid,
+		.uid = u->uid,
+		.comm = comm,
+		.cgroup = u->cgroup && F->names ? names__cgroup(F->names, u->cgroup) : NULL,
+		.kthread = u->kthread,
+		.self = u->tgid == F->self,
+		.flags = descent,
+	};
+
+	memcpy(comm, u->comm, ACCT_COMM_LEN);
+	if (F->sel && !sel__task(F->sel, &t))
+		return false;
+	return !F->command || (descent & (SEL_ARMED | SEL_IN));
+}
+
+static __always_inline bool who_selected(struct utask *u, __u32 descent, const bool btf)
+{
+	(void)btf;
+	return task_selected(u, descent);
+}
+
+static __always_inline __u64 who_group(struct utask *u, const bool btf)
+{
+	(void)btf;
+	return u->cgroup;
+}
+
+/* No event tells of a move. */
+static __always_inline __u64 who_moved(struct utask *u, __u64 group, const bool btf)
+{
+	(void)u, (void)group, (void)btf;
+	return 0;
 }
 
 /* ---- tids ---- */

@@ -73,6 +73,12 @@ static inline uint32_t hash__get(struct hash *h, uint64_t a, uint64_t b, uint32_
 	return h->v[i].value;
 }
 
+/* The index of (a, b); HASH_NONE: it was never entered. */
+static inline uint32_t hash__find(const struct hash *h, uint64_t a, uint64_t b)
+{
+	return h->size ? h->v[hash__at(h, a, b)].value : HASH_NONE;
+}
+
 static inline void hash__free(struct hash *h)
 {
 	free(h->v);

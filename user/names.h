@@ -49,16 +49,42 @@ int names__load_irqs(struct names *n, const char *path);
 void names__set_irq(struct names *n, uint32_t irq, const char *name);
 
 /*
- * The path of a cgroup v2 by its id, "/" for the root, "(gone)" when no cgroup with that id was
- * ever seen; kept under the name it had when it is gone by now. names__cgroup_scan walks the
- * hierarchy once (0 or -errno); names__cgroup looks up and rescans, at most once per window, when
- * an id is new.
+ * The path of a group by its id, "/" for the root, "(gone)" when no group with that id was ever
+ * seen; kept under the name it had when it is gone by now. names__cgroup_scan walks the hierarchy
+ * once (0 or -errno); names__cgroup looks up, asks the kernel (see names__set_noted) and rescans,
+ * at most once per window, when an id is new. A string lives until the second names__new_window
+ * after it was given, or longer.
  */
 int names__cgroup_scan(struct names *n);
 const char *names__cgroup(struct names *n, uint64_t id);
 void names__new_window(struct names *n);
 
-/* The container a cgroup path names (short id, pod uid, unit), or NULL. Written into buf. */
+/* Who knows the paths of groups that were made lately: 0 with path filled in, or -errno. */
+void names__set_noted(struct names *n, int (*noted)(void *ctx, uint64_t id, char *path, size_t len),
+		      void *ctx);
+
+/* Calls each with every group there is. 0 or the first error. */
+int names__cgroup_each(struct names *n, void (*each)(void *ctx, uint64_t id, const char *path),
+		       void *ctx);
+
+/* Which hierarchy groups are of here: enum acct_hierarchy (utilbpf.h). */
+int names__cgroup_hierarchy(struct names *n);
+
+/* The container a cgroup path names (short id, pod uid, machine), or NULL. Written into buf. */
 const char *names__container(const char *path, char *buf, size_t len);
+
+/* The same with the name that Docker gives it, where that can be read, of a group by its id and
+ * path. Lives as a path does. */
+const char *names__group_container(struct names *n, uint64_t id, const char *path);
+
+/* The uid of the Kubernetes pod, and the systemd unit, that a path names, or NULL: into buf. */
+const char *names__pod(const char *path, char *buf, size_t len);
+const char *names__unit(const char *path, char *buf, size_t len);
+
+/*
+ * The path of the group that id is added up in when only the first `depth` levels are told apart,
+ * and in *key what stands for it: its id when it is id itself. depth 0: all levels.
+ */
+const char *names__cgroup_fold(struct names *n, uint64_t id, unsigned int depth, uint64_t *key);
 
 #endif /* NAMES_H */

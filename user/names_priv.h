@@ -21,13 +21,28 @@ struct abi {
 	uint32_t nr_bit;  /* what is or-ed to a number for libseccomp (x32) */
 };
 
-/* The cgroups of this machine, by id. */
+/*
+ * Strings by number of which those that nobody has asked for lately are dropped: `old` holds what
+ * was there before the last turn. A string lives for two turns at least.
+ */
+struct aged {
+	struct strmap now, old;
+};
+
+/* The groups of this machine, by id. */
 struct cgroups {
-	struct strmap paths;
+	struct aged paths, containers;
+	struct aged folds;     /* paths of groups that others are added up in, by their hash */
 	const char *mountinfo; /* normally /proc/self/mountinfo */
+	const char *docker;    /* normally /var/lib/docker/containers */
 	bool any_fs;	       /* tests: the mount may be no cgroup2 in truth */
 	bool scanned;	       /* a new id made us rescan in this window already */
 	unsigned long scans;   /* how often the hierarchy was walked, for tests */
+	unsigned int windows;  /* since the last turn */
+	size_t in_use;	       /* paths that were asked for in the window after that */
+	/* The path that the kernel has noted when the group was made; 0, or -errno. */
+	int (*noted)(void *ctx, uint64_t id, char *path, size_t len);
+	void *ctx;
 };
 
 struct names {
@@ -48,6 +63,18 @@ int names__parse_irqs(struct names *n, const char *buf, size_t len);
 
 /* Makes n look for cgroups where path (must outlive n) says, on any file system. For tests. */
 void names__use_mountinfo(struct names *n, const char *path);
+
+/* Makes n look for Docker's containers below path (must outlive n). For tests. */
+void names__use_docker(struct names *n, const char *path);
+
+/*
+ * The name that Docker gives the container of that full id, into buf; 0 or -errno. Reads its state
+ * file, which may hold anything.
+ */
+int docker__name(const char *dir, const char *id, char *buf, size_t len);
+
+/* The full id (64 digits) of the container that a path names, into id[65]; false: none does. */
+bool container__full_id(const char *path, char *id);
 
 void cgroups__init(struct cgroups *cg);
 void cgroups__clear(struct cgroups *cg);

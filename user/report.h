@@ -86,8 +86,10 @@ struct rep_task {
 	uint64_t cgroup_id;
 	const char *cgroup;
 	bool kthread, other, exited;
+	bool part; /* of its life only: it moved between groups, or was not selected all the time */
 	uint32_t uid;
 	uint64_t start_ns, end_ns; /* end_ns 0: alive */
+	uint64_t from_ns;	   /* with `part`: where that begins */
 	const char *state;	   /* as in CONTRACT section 4 */
 	uint64_t ns[AC_NR];
 	uint64_t migrations, voluntary, involuntary;
@@ -118,6 +120,7 @@ struct rep_host {
 struct report {
 	enum report_level level; /* the finest level that is filled */
 	const char *engine, *reason;
+	const char *selection; /* in words, as options; NULL: everything */
 	struct rep_host host;
 	uint64_t index, start_ns, end_ns;
 	struct timespec start_wall; /* CLOCK_REALTIME of start_ns */
@@ -129,7 +132,7 @@ struct report {
 	uint64_t sys_cpu_ns[AC_NR]; /* the sum of the CPU rows: interrupts taken while idle too */
 	uint64_t sys_tasks, sys_procs, sys_groups, sys_switches;
 	struct rep_calls sys_calls;
-	bool selected;		    /* groups, processes and tasks are those of COMMAND only */
+	bool selected;		    /* groups, processes and tasks are not all that there were */
 	struct rep_calls sel_calls; /* and these are their calls */
 
 	struct rep_cpu *cpus;
@@ -154,6 +157,17 @@ double report__util(const uint64_t ns[AC_NR]);
 /* Short lower-case name of a class ("user"), and its JSON key ("user_ns"). */
 const char *report__class_name(enum acct_class cls);
 const char *report__class_key(enum acct_class cls);
+
+/* Adds a call's figures to another of the same kind. */
+void report__add_call(struct rep_call *to, const struct rep_call *call);
+/* The order of rep_calls.v, for qsort(). */
+int report__call_cmp(const void *a, const void *b);
+
+/*
+ * Adds a later part of the same task to an earlier one, which then tells of both; `from` owns
+ * nothing any more. 0 or -ENOMEM.
+ */
+int report__merge_task(struct rep_task *to, struct rep_task *from);
 
 /* Frees what the report owns; NULL-safe. */
 void report__free(struct report *r);

@@ -193,6 +193,7 @@ static void resident_init(struct resident *x, const struct opts *o, char *why, s
 	rdir__init(&x->dir, o->name);
 	x->why = (struct why){why, len};
 	x->rd.hctl = x->rd.seed_cpu = x->fold_lock = -1;
+	x->rd.moves_fd = x->rd.paths_fd = -1;
 }
 
 static void resident_close(struct resident *x)
@@ -207,6 +208,10 @@ static void resident_close(struct resident *x)
 		close(x->rd.hctl);
 	if (x->rd.seed_cpu >= 0)
 		close(x->rd.seed_cpu);
+	if (x->rd.moves_fd >= 0)
+		close(x->rd.moves_fd);
+	if (x->rd.paths_fd >= 0)
+		close(x->rd.paths_fd);
 	bpf_reader__unmap(&x->rd);
 	if (x->bss)
 		munmap(x->bss, page_round(sizeof(*x->bss)));
@@ -254,6 +259,7 @@ static void state_fill(struct resident *x, const struct opts *o, const struct bp
 	st->t[told & 1].start = r->win.start;
 	collect__save(r->collect, r->ncpus, &st->t[told & 1].carry, resident_others(st, told & 1));
 	st->events = o->events;
+	st->selected = !!(o->sel.kinds & (SELK_TASKS | SELK_CPU));
 	st->started = r->win.start;
 	clock_wall_of(r->win.start, &wall);
 	st->started_wall = timespec_ns(&wall);
@@ -400,6 +406,8 @@ static int reader_objects(struct resident *x)
 	r->ctl = &x->bss->ctl;
 	r->hctl = rdir__get(&x->dir, 'm', "hctl");
 	r->seed_cpu = rdir__get(&x->dir, 'r', "seed_cpu");
+	r->moves_fd = rdir__get(&x->dir, 'm', "moves");
+	r->paths_fd = rdir__get(&x->dir, 'm', "group_paths");
 	x->fold_lock = rdir__get(&x->dir, 'm', "fold_lock");
 	if (r->hctl < 0 || r->seed_cpu < 0)
 		return r->hctl < 0 ? r->hctl : r->seed_cpu;
@@ -422,7 +430,7 @@ static int reader_open(struct resident *x, enum report_level level, struct names
 	r->ncpus = x->st->ncpus;
 	r->watch_calls = x->st->events & EV_SYSCALLS;
 	r->online = calloc(r->ncpus, sizeof(*r->online));
-	r->collect = collect__new(level, false, names, keep_slot, NULL);
+	r->collect = collect__new(level, x->st->selected, names, keep_slot, NULL);
 	if (!r->online || !r->collect)
 		return -ENOMEM;
 	engine__online(r->online, r->ncpus);

@@ -49,7 +49,7 @@ struct resident_state {
 	 * other one and then sets this: whenever it dies, the state is that before or after.
 	 */
 	uint32_t told;
-	uint32_t pad;
+	uint32_t selected; /* not all tasks have records */
 	struct resident_told t[2];
 };
 

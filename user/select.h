@@ -16,9 +16,9 @@
 #include "../bpf/sel.h"
 #include "names.h"
 
-#define SEL_IDS	  1024 /* of one kind */
-#define SEL_GLOBS 16   /* of one kind */
-#define SEL_CPUS  8192
+#define SEL_IDS 1024 /* of one kind */
+
+#define SEL_CPUS 8192
 
 struct sel_ids {
 	uint32_t v[SEL_IDS];
@@ -85,6 +85,11 @@ bool sel__cgroup(const struct selection *s, const char *path);
  */
 int sel__compile(struct sel_glob *g, const char *glob, size_t tokens, bool cgroup,
 		 const char **takes);
+
+/* Digits up to max; *s then points behind them. False: none, or too many. */
+bool sel__digits(const char **s, uint64_t max, uint64_t *v);
+/* Adds an id that is not there yet. 0 or -E2BIG. */
+int sel__add_id(struct sel_ids *ids, uint32_t id);
 
 /* What was selected, as options, for the report; "" when it is everything. Returns buf. */
 const char *sel__describe(const struct selection *s, char *buf, size_t len);

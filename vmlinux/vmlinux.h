@@ -34,13 +34,29 @@ struct kernfs_node {
 	__u64 id;
 };
 
+struct cgroup_root {
+	unsigned int subsys_mask;
+	int hierarchy_id; /* 0: the unified one */
+};
+
 /* before 5.5 the id was a union; utilbpf's programs need later features anyway */
 struct cgroup {
 	struct kernfs_node *kn;
+	struct cgroup_root *root;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
 };
 
 struct css_set {
+	struct cgroup_subsys_state *subsys[1];
 	struct cgroup *dfl_cgrp;
+};
+
+enum cgroup_subsys_id {
+	cpu_cgrp_id,
+	cpuacct_cgrp_id,
 };
 
 struct sched_entity {
@@ -59,6 +75,7 @@ struct task_struct {
 	unsigned int in_iowait : 1;
 	struct task_struct *group_leader;
 	__u64 start_time;
+	struct task_struct *real_parent;
 	const struct cred *cred;
 	struct css_set *cgroups;
 	char comm[16];
@@ -113,6 +130,8 @@ enum {
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_QUEUE = 22,
 	BPF_MAP_TYPE_STACK = 23,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,

@@ -226,6 +226,12 @@ acct_inline bool who_is_idle(__u32 who, const bool btf)
 	return who == SC_IDLE;
 }
 
+acct_inline bool who_is_thread(__u32 who, const bool btf)
+{
+	(void)btf;
+	return person_at(who)->tid != person_at(who)->tgid;
+}
+
 acct_inline bool who_is_kernel(__u32 who, const bool btf)
 {
 	(void)btf;
@@ -258,6 +264,63 @@ acct_inline __u64 who_left(const struct acct_cpu *c, const struct acct_task *old
 	return acct_before(left, n->now) ? left : n->now;
 }
 
+/* ---- who is selected ---- */
+
+acct_inline bool flow_selects(void)
+{
+	return ST->selects;
+}
+
+acct_inline bool flow_selects_cpus(void)
+{
+	return ST->selects & SC_SKIP;
+}
+
+acct_inline bool flow_selects_users(void)
+{
+	return false;
+}
+
+acct_inline bool flow_follows(void)
+{
+	return ST->selects & SC_FOLLOW;
+}
+
+acct_inline void flow_bump(void)
+{
+	ST->ctl.moves++;
+}
+
+acct_inline __u32 who_uid(__u32 who, const bool btf)
+{
+	(void)who, (void)btf;
+	return 0;
+}
+
+acct_inline __u32 who_descent(__u32 who, const bool seeding, const bool btf)
+{
+	(void)who, (void)seeding, (void)btf;
+	return 0;
+}
+
+acct_inline bool who_selected(__u32 who, __u32 descent, const bool btf)
+{
+	(void)btf;
+	return !person_at(who)->out || (descent & SEL_FOLLOWED);
+}
+
+acct_inline __u64 who_group(__u32 who, const bool btf)
+{
+	(void)btf;
+	return who | (__u64)person_at(who)->group << 8;
+}
+
+acct_inline __u64 who_moved(__u32 who, __u64 group, const bool btf)
+{
+	(void)group, (void)btf;
+	return person_at(who)->moved;
+}
+
 /* The name of a person goes into its cgroup's id: so a report's tasks are told apart for certain.
  */
 acct_inline void who_ident(struct acct_ident *id, __u32 who, const bool btf)
@@ -270,7 +333,7 @@ acct_inline void who_ident(struct acct_ident *id, __u32 who, const bool btf)
 	id->start = p->born;
 	id->leader_start = 0;
 	id->uid = 0;
-	id->cgroup = who;
+	id->cgroup = who_group(who, btf);
 	for (int i = 0; i < ACCT_COMM_LEN; i++)
 		id->comm[i] = i < 8 ? (char)(p->comm >> (8 * i)) : 0;
 }
@@ -282,7 +345,7 @@ acct_inline __u32 running_on(__u32 cpu)
 	return ST->running[cpu & (SC_CPUS - 1)];
 }
 
-acct_inline void on_switch(const struct script_event *ev, struct acct_cpu *c, struct acct_now *n)
+flow_cold int on_switch(const struct script_event *ev, struct acct_cpu *c, struct acct_now *n)
 {
 	struct acct_task *t;
 	__u8 cls = AC_WAIT;
@@ -295,29 +358,32 @@ acct_inline void on_switch(const struct script_event *ev, struct acct_cpu *c, st
 		flow_leave(ev->who, t, cls, c, n, true);
 	flow_enter(ev->to, c, n, true);
 	ST->running[n->cpu & (SC_CPUS - 1)] = ev->to;
+	return 0;
 }
 
-acct_inline void on_wakeup(const struct script_event *ev, struct acct_cpu *c, struct acct_now *n)
+flow_cold int on_wakeup(const struct script_event *ev, struct acct_cpu *c, struct acct_now *n)
 {
 	struct acct_link *l = link_of(ev->who);
 
 	if (!link_usable(l))
-		return;
+		return 0;
 	c->events++;
-	flow_wakeup(l, c, n);
+	flow_wakeup(ev->who, l, c, n, true);
+	return 0;
 }
 
-acct_inline void on_migrate(const struct script_event *ev, struct acct_cpu *c, struct acct_now *n)
+flow_cold int on_migrate(const struct script_event *ev, struct acct_cpu *c, struct acct_now *n)
 {
 	struct acct_link *l = link_of(ev->who);
 
 	if (!link_usable(l) || !l->slot)
-		return;
+		return 0;
 	c->events++;
-	flow_migrate(l->slot, ev->to, c, n);
+	flow_migrate(ev->who, l, ev->to, c, n, true);
+	return 0;
 }
 
-acct_inline void on_exec(const struct script_event *ev, struct acct_cpu *c, struct acct_now *n)
+flow_cold int on_exec(const struct script_event *ev, struct acct_cpu *c, struct acct_now *n)
 {
 	struct script_person *p = person_at(ev->who);
 	__u32 old_tid = p->tid;
@@ -325,22 +391,53 @@ acct_inline void on_exec(const struct script_event *ev, struct acct_cpu *c, stru
 	c->events++;
 	p->tid = p->tgid; /* a thread that execs has its leader's by now */
 	flow_exec(ev->who, old_tid, c, n, true);
+	return 0;
 }
 
-acct_inline void on_rename(const struct script_event *ev, const struct acct_now *n)
+flow_cold int on_rename(const struct script_event *ev, const struct acct_now *n)
 {
 	struct acct_link *l = link_of(ev->who);
 	char *comm;
 
 	person_at(ev->who)->comm = ev->x;
-	if (!link_usable(l) || !l->slot)
-		return;
-	comm = flow_rename(l->slot, n);
+	if (!link_usable(l))
+		return 0;
+	comm = flow_rename(l, n);
 	for (int i = 0; comm && i < ACCT_COMM_LEN; i++)
 		comm[i] = i < 8 ? (char)(ev->x >> (8 * i)) : 0;
+	return 0;
 }
 
-acct_inline void on_call(const struct script_event *ev, struct acct_cpu *c)
+/* What a selection by name is told by task_rename. */
+flow_cold int on_pick(const struct script_event *ev, struct acct_cpu *c, const struct acct_now *n)
+{
+	struct acct_link *l = link_of(ev->who);
+
+	person_at(ev->who)->out = !ev->x;
+	if (!link_usable(l))
+		return 0;
+	l->changed = n->now;
+	flow_unsettle(ev->who, l, c, n);
+	return 0;
+}
+
+flow_cold int on_group(const struct script_event *ev)
+{
+	__u32 tgid = person_at(ev->who)->tgid;
+
+	for (__u32 i = 1; i < SC_PEOPLE; i++) {
+		struct script_person *p = &ST->people[i];
+
+		if (i != ev->who && !(ev->arg2 && p->tgid == tgid))
+			continue;
+		p->group = ev->arg;
+		p->moved = ev->time;
+	}
+	flow_bump();
+	return 0;
+}
+
+flow_cold int on_call(const struct script_event *ev, struct acct_cpu *c)
 {
 	struct acct_now n = {.now = ev->time, .cpu = ev->cpu & (SC_CPUS - 1)};
 	struct acct_task *t = flow_caller(running_on(n.cpu), c, &n, acct_epoch(&ST->ctl), true);
@@ -349,25 +446,28 @@ acct_inline void on_call(const struct script_event *ev, struct acct_cpu *c)
 		acct_sys_enter(t, c, &n, ev->arg);
 	else if (t)
 		acct_sys_exit(t, c, &n, !!ev->arg);
+	return 0;
 }
 
-acct_inline void on_seed(const struct script_event *ev, struct acct_cpu *c,
-			 const struct acct_now *n)
+flow_cold int on_seed(const struct script_event *ev, struct acct_cpu *c, const struct acct_now *n)
 {
 	struct acct_link *l = link_of(ev->who);
 	__u32 slot;
+	bool in;
 
 	link_drop(ev->who, true);
-	slot = flow_seed_begin(ev->who, l, c, n, true);
+	slot = flow_seed_begin(ev->who, l, n->cpu, c, n, &in, true);
 	flow_seed_state(&l->st, n, ev->arg, ev->arg2);
-	flow_seed_end(l, slot, n->cpu, c, n);
+	flow_seed_end(l, slot, n->cpu, in, c, n);
+	return 0;
 }
 
-acct_inline void on_seat(const struct script_event *ev, struct acct_cpu *c, struct acct_now *n)
+flow_cold int on_seat(const struct script_event *ev, struct acct_cpu *c, struct acct_now *n)
 {
 	if (c->task != who_address(ev->who))
 		flow_resync(ev->who, c, n, true);
 	ST->running[n->cpu & (SC_CPUS - 1)] = ev->who;
+	return 0;
 }
 
 acct_inline void on_person(const struct script_event *ev)
@@ -376,7 +476,9 @@ acct_inline void on_person(const struct script_event *ev)
 
 	p->tid = ev->arg;
 	p->tgid = ev->arg2;
-	p->kthread = (__u32)ev->x;
+	p->kthread = (__u32)ev->x & 1;
+	p->out = (__u32)ev->x >> 1;
+	p->group = ev->to;
 	p->born = ev->time;
 }
 
@@ -401,14 +503,36 @@ acct_inline void limit_slots(__u32 n)
 	ST->nfree = n;
 }
 
+/* As the reader has seed_cpu do before a boundary. */
+acct_cold int settle_all(__u64 now)
+{
+	struct acct_now n;
+
+	for (__u32 i = 0; i < SC_CPUS; i++) {
+		struct acct_cpu *c = cpu_get(i);
+
+		if (c->task != who_address(running_on(i)))
+			continue;
+		acct_time(&n, &ST->ctl, acct_epoch(&ST->ctl), now);
+		n.cpu = i;
+		flow_settle_current(running_on(i), c, &n, true);
+	}
+	return 0;
+}
+
 /* Those that are no tracepoint's; false: it is one. */
-acct_inline int apply_setup(const struct script_event *ev)
+flow_cold int apply_setup(const struct script_event *ev)
 {
 	__u32 e = ST->ctl.epoch + 1, table = ev->arg;
 
 	switch (ev->op) {
 	case OP_PERSON:
 		on_person(ev);
+		return 1;
+	case OP_SELECT:
+		ST->selects |= SC_SELECT | ev->arg;
+		if (ev->arg & SC_SKIP)
+			cpu_get(ev->to)->skip = 1;
 		return 1;
 	case OP_LIMIT:
 		acct_opaque(table);
@@ -418,6 +542,7 @@ acct_inline int apply_setup(const struct script_event *ev)
 			ST->max[table] = ST->used[table] + ev->arg2;
 		return 1;
 	case OP_WINDOW:
+		settle_all(ev->time - 1);
 		ST->ctl.start[e & 3] = ev->time;
 		ST->ctl.epoch = e;
 		return 1;
@@ -431,7 +556,23 @@ acct_inline int apply_setup(const struct script_event *ev)
 	return 0;
 }
 
-acct_inline void apply_sched(const struct script_event *ev, struct acct_cpu *c, struct acct_now *n)
+flow_cold int on_fork(const struct script_event *ev, struct acct_cpu *c, struct acct_now *n)
+{
+	c->events++;
+	flow_fork(running_on(n->cpu), ev->to, c, n, true);
+	return 0;
+}
+
+flow_cold int on_frame(const struct script_event *ev, struct acct_cpu *c, struct acct_now *n)
+{
+	if (ev->op == OP_FRAME_ENTER)
+		flow_frame_enter(c, n, &ST->ctl, ev->arg2, ev->arg);
+	else
+		flow_frame_exit(c, n, &ST->ctl, ev->arg2, ev->arg);
+	return 0;
+}
+
+acct_inline int apply_sched(const struct script_event *ev, struct acct_cpu *c, struct acct_now *n)
 {
 	switch (ev->op) {
 	case OP_SEAT:
@@ -450,8 +591,7 @@ acct_inline void apply_sched(const struct script_event *ev, struct acct_cpu *c, 
 		on_migrate(ev, c, n);
 		break;
 	case OP_FORK:
-		c->events++;
-		flow_fork(running_on(n->cpu), ev->to, c, n, true);
+		on_fork(ev, c, n);
 		break;
 	case OP_EXEC:
 		on_exec(ev, c, n);
@@ -463,7 +603,14 @@ acct_inline void apply_sched(const struct script_event *ev, struct acct_cpu *c, 
 	case OP_RENAME:
 		on_rename(ev, n);
 		break;
+	case OP_PICK:
+		on_pick(ev, c, n);
+		break;
+	case OP_GROUP:
+		on_group(ev);
+		break;
 	}
+	return 0;
 }
 
 /* The one function: event ev happens. */
@@ -481,10 +628,8 @@ acct_inline void apply(const struct script_event *ev)
 		on_call(ev, c);
 		break;
 	case OP_FRAME_ENTER:
-		flow_frame_enter(c, &n, &ST->ctl, ev->arg2, ev->arg);
-		break;
 	case OP_FRAME_EXIT:
-		flow_frame_exit(c, &n, &ST->ctl, ev->arg2, ev->arg);
+		on_frame(ev, c, &n);
 		break;
 	default:
 		apply_sched(ev, c, &n);

@@ -36,6 +36,10 @@ const char *feed_stage__cannot(const struct script *s)
 			return "no recording has the scheduler's own count of run time";
 		if (ev->op == OP_PERSON && ev->time)
 			return "no event tells when a task was born";
+		if (ev->op == OP_GROUP)
+			return "no recorded event tells of a move between groups";
+		if (ev->op == OP_SELECT)
+			return "what feed.c selects by is no person's flag";
 	}
 	return NULL;
 }

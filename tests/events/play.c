@@ -21,9 +21,16 @@ const char *names__cgroup(struct names *n, uint64_t id)
 	return "/";
 }
 
-const char *names__container(const char *path, char *buf, size_t size)
+const char *names__cgroup_fold(struct names *n, uint64_t id, unsigned int depth, uint64_t *key)
 {
-	(void)path, (void)buf, (void)size;
+	(void)depth;
+	*key = id;
+	return names__cgroup(n, id);
+}
+
+const char *names__group_container(struct names *n, uint64_t id, const char *path)
+{
+	(void)n, (void)id, (void)path;
 	return NULL;
 }
 
@@ -31,6 +38,7 @@ const char *names__container(const char *path, char *buf, size_t size)
 
 struct run {
 	struct play *p;
+	struct move moves[SC_PEOPLE]; /* that tasks may not know of yet */
 	struct collect *collect;
 	struct tables t;
 	bool online[SC_CPUS];
@@ -187,6 +195,14 @@ static int take(struct run *r)
 	int err;
 
 	r->win.end = r->published;
+	r->t.nmoves = 0;
+	for (uint32_t i = 1; r->p->stage.st && i < SC_PEOPLE; i++) {
+		const struct script_person *person = &r->p->stage.st->people[i];
+
+		if (person->moved)
+			r->moves[r->t.nmoves++] = (struct move){
+				person->tid, {person->moved, i | (uint64_t)person->group << 8}};
+	}
 	if (r->p->stage.st ? collect__window(r->collect, &r->t, &r->win, &rep)
 			   : r->p->stage.take(r->p->stage.ctx, &rep))
 		return fail(r->p, "collect", "no memory, or no report");
@@ -245,9 +261,10 @@ static int run_open(struct run *r, struct play *p)
 	script__init(st, p->script->ncpus);
 	for (uint32_t i = 0; i < p->script->ncpus; i++)
 		r->online[i] = true;
-	r->t = (struct tables){SC_CPUS,	 r->online, st->cpus, st->tasks,  SC_SLOTS,  st->calls,
-			       SC_CALLS, st->rows,  SC_ROWS,  st->icalls, SC_ICALLS, 0};
-	r->collect = collect__new(LEVEL_TASK, false, NULL, free_slot, r);
+	r->t = (struct tables){SC_CPUS,	  r->online, st->cpus, st->tasks, SC_SLOTS,
+			       st->calls, SC_CALLS,  st->rows, SC_ROWS,	  st->icalls,
+			       SC_ICALLS, 0,	     r->moves, 0};
+	r->collect = collect__new(LEVEL_TASK, p->script->selects, NULL, free_slot, r);
 	return r->collect ? 0 : fail(p, "collect", "no memory");
 }
 
@@ -266,8 +283,8 @@ int play__run(struct play *p)
 
 static bool timed(const struct script_event *ev)
 {
-	return ev->op != OP_PERSON && ev->op != OP_LIMIT && ev->op != OP_WINDOW &&
-	       ev->op < OP_REPORT;
+	return ev->op != OP_PERSON && ev->op != OP_SELECT && ev->op != OP_LIMIT &&
+	       ev->op != OP_WINDOW && ev->op < OP_REPORT;
 }
 
 /* The first event that no event before time follows. */

@@ -213,19 +213,26 @@ static void pack_comm(struct script_event *ev, const char *comm)
 static bool read_verb(struct line *l, struct script_event *ev)
 {
 	static const char *const verbs[] = {
-		[OP_SEAT] = "seat",	[OP_SEED] = "seed", [OP_UNSEEN] = "unseen",
-		[OP_WAKEUP] = "wakeup", [OP_FORK] = "fork", [OP_MIGRATE] = "migrate",
-		[OP_EXEC] = "exec",	[OP_EXIT] = "exit", [OP_RENAME] = "rename",
+		[OP_SEAT] = "seat",	[OP_SEED] = "seed",   [OP_UNSEEN] = "unseen",
+		[OP_WAKEUP] = "wakeup", [OP_FORK] = "fork",   [OP_MIGRATE] = "migrate",
+		[OP_EXEC] = "exec",	[OP_EXIT] = "exit",   [OP_RENAME] = "rename",
+		[OP_PICK] = "pick",	[OP_GROUP] = "group",
 	};
 	size_t i, n = sizeof(verbs) / sizeof(verbs[0]);
+	bool drop = !strcmp(l->w[2], "drop");
 
 	for (i = 0; i < n; i++)
-		if (verbs[i] && !strcmp(verbs[i], l->w[2]))
+		if (verbs[i] && !strcmp(verbs[i], drop ? "pick" : l->w[2]))
 			break;
 	if (i == n || l->n < 4)
 		return false;
 	ev->op = i;
+	ev->x = i == OP_PICK && !drop;
 	ev->who = person(l, l->w[3]);
+	if (i == OP_GROUP && l->n > 4) {
+		ev->arg = number(l, l->w[4]);
+		ev->arg2 = flag(l, "all");
+	}
 	if (i == OP_FORK)
 		ev->to = ev->who;
 	if (i == OP_SEED && l->n > 4) {
@@ -264,6 +271,7 @@ static void read_event(struct line *l)
 static void read_task(struct line *l)
 {
 	const char *tid = attr(l, "tid"), *tgid = attr(l, "tgid"), *born = attr(l, "born");
+	const char *group = attr(l, "group");
 	struct script_event *ev;
 	__u32 who = person(l, l->n > 1 ? l->w[1] : NULL);
 
@@ -274,7 +282,22 @@ static void read_task(struct line *l)
 	ev->who = who;
 	ev->arg = tid ? number(l, tid) : 100 + who;
 	ev->arg2 = tgid ? number(l, tgid) : ev->arg;
-	ev->x = flag(l, "kernel");
+	ev->x = flag(l, "kernel") | flag(l, "out") << 1;
+	ev->to = group ? number(l, group) : 0;
+}
+
+/* "select", "select follow", "select skip cpu1" */
+static void read_select(struct line *l)
+{
+	struct script_event *ev = event_new(l->s, OP_SELECT, 0);
+
+	l->s->selects = true;
+	if (flag(l, "follow"))
+		ev->arg |= SC_FOLLOW;
+	if (l->n == 3 && !strcmp(l->w[1], "skip")) {
+		ev->arg |= SC_SKIP;
+		ev->to = cpu_of(l, l->w[2]);
+	}
 }
 
 static bool read_limit(struct line *l)
@@ -328,6 +351,8 @@ static void read_words(struct line *l)
 			event_new(s, OP_REPORT, 0);
 			s->reports++;
 		}
+	} else if (!strcmp(w, "select")) {
+		read_select(l);
 	} else if (!strcmp(w, "nocut")) {
 		s->nocut = 1;
 	} else if (!strcmp(w, "report")) {

@@ -23,6 +23,7 @@
 
 enum script_op {
 	OP_PERSON,  /* who: arg=tid arg2=tgid x=is a kernel thread, time=born */
+	OP_SELECT,  /* tasks are selected: arg=SC_FOLLOW, SC_SKIP with `to` the CPU */
 	OP_LIMIT,   /* arg=enum script_table arg2=records that it has from now on */
 	OP_WINDOW,  /* the next window begins at time */
 	OP_SEAT,    /* who is found running on cpu, as seed_cpu does */
@@ -35,6 +36,8 @@ enum script_op {
 	OP_EXEC,    /* by the task on cpu: arg=tid that it had before */
 	OP_EXIT,    /* of who */
 	OP_RENAME,  /* who: x=up to eight characters */
+	OP_PICK,    /* who: x=is selected from now on, by its name, say */
+	OP_GROUP,   /* who: arg=number of the group it is put in, arg2=all threads of its process */
 	OP_SYS_ENTER,	/* arg=key */
 	OP_SYS_EXIT,	/* arg=is an error */
 	OP_FRAME_ENTER, /* arg=key arg2=0 irq, 1 softirq, 2 hv */
@@ -42,6 +45,11 @@ enum script_op {
 	OP_REPORT,	/* the reader: takes the window that ended last */
 	OP_REAP,	/* the reader: takes the tasks that have ended so far */
 };
+
+/* In arg of OP_SELECT. */
+#define SC_SELECT 1
+#define SC_FOLLOW 2
+#define SC_SKIP	  4
 
 enum script_table {
 	TABLE_SLOTS,
@@ -70,7 +78,10 @@ struct script_event {
 struct script_person {
 	__u32 tid, tgid;
 	__u32 kthread;
+	__u32 out;   /* is not selected */
+	__u32 group; /* number */
 	__u32 pad;
+	__u64 moved; /* into it, 0: was born there */
 	__u64 born;
 	__u64 comm;
 };
@@ -79,6 +90,8 @@ struct script_person {
 struct script_state {
 	struct acct_ctl ctl;
 	__u32 ncpus;
+	__u32 selects; /* SC_SELECT, SC_FOLLOW, SC_SKIP */
+	__u32 pad;
 	__u32 nfree; /* of free[] */
 	__u32 free[SC_SLOTS];
 	__u32 used[TABLE_NR]; /* first record never handed out */
@@ -96,9 +109,10 @@ struct script_state {
 };
 
 _Static_assert(sizeof(struct script_event) == 40, "script_event");
-_Static_assert(sizeof(struct script_person) == 32, "script_person");
+_Static_assert(sizeof(struct script_person) == 48, "script_person");
 
 #ifndef __bpf__
+#include <stdbool.h>
 #include <stddef.h>
 
 #define SC_NAME 12
@@ -113,7 +127,8 @@ struct script_expect {
 struct script {
 	char name[64]; /* of the file, without its ending */
 	__u32 ncpus;
-	__u32 nocut; /* what happened before a task was first heard of depends on the windows */
+	bool selects; /* so tasks need not make up a CPU */
+	__u32 nocut;  /* what happened before a task was first heard of depends on the windows */
 	struct script_event *ev;
 	size_t nev;
 	struct script_expect *ex;

@@ -18,9 +18,16 @@ const char *names__cgroup(struct names *n, uint64_t id)
 	return "/";
 }
 
-const char *names__container(const char *path, char *buf, size_t size)
+const char *names__cgroup_fold(struct names *n, uint64_t id, unsigned int depth, uint64_t *key)
 {
-	(void)path, (void)buf, (void)size;
+	(void)depth;
+	*key = id;
+	return names__cgroup(n, id);
+}
+
+const char *names__group_container(struct names *n, uint64_t id, const char *path)
+{
+	(void)n, (void)id, (void)path;
 	return NULL;
 }
 

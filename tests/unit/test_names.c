@@ -437,7 +437,7 @@ static const char *make_mountinfo(const char *file, const char *root, const char
 		 "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/root rw\n"
 		 "broken line\n"
 		 "31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755\n"
-		 "32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
+		 "32 31 0:29 / /nowhere/cpu rw - cgroup cgroup rw,cpu\n"
 		 "40 31 0:37 / /nowhere/at/all rw - cgroup2 cgroup2 rw\n"
 		 "41 31 0:38 %s %s/%s rw,relatime shared:9 master:1 - cgroup2 cgroup2 rw\n"
 		 "42 31 0:39 / /sys/fs/cgroup2000 rw - cgroup2000 none rw\n",
