@@ -90,7 +90,8 @@ int bpf_reader__map(struct bpf_reader *r)
 		err = table_map(all[i]);
 	if (err)
 		return err;
-	names__set_noted(r->names, noted_path, r);
+	if (r->names) /* `status` names nothing */
+		names__set_noted(r->names, noted_path, r);
 	r->t = (struct tables){r->ncpus,    r->online,
 			       r->cpus.mem, r->tasks.mem,
 			       r->tasks.n,  r->calls.mem,
