@@ -53,7 +53,7 @@ $(B)/%.o: user/%.c | $(B)
 	$(say) CC $@
 	$(Q)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
-$(B)/bpf_load.o $(B)/engine_bpf.o $(B)/resident.o: $(B)/utilbpf.skel.h
+$(B)/bpf_load.o $(B)/bpf_select.o $(B)/engine_bpf.o $(B)/resident.o: $(B)/utilbpf.skel.h
 
 $(B)/utilbpf.bpf.o: bpf/utilbpf.bpf.c | $(B)
 	$(say) BPF $@

@@ -29,7 +29,7 @@ suite() {
 	shift
 	echo "== $name"
 	"$@" 2>&1 | tee "$log"
-	line=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
+	line=$(grep -aE '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
 	if [ -z "$line" ]; then
 		echo "FAIL $name: it did not come to its end"
 		failed=$((failed + 1))

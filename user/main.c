@@ -465,6 +465,8 @@ int main(int argc, char **argv)
 
 	if (status)
 		return status;
+	/* Room for the longest help, so that the error of a full disk comes up where it is told. */
+	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
 	if (r.o.action == ACTION_HELP) {
 		opts__help(stdout);
 	} else if (r.o.action == ACTION_VERSION) {
@@ -484,7 +486,8 @@ int main(int argc, char **argv)
 		metrics__free(r.out.metrics);
 		names__free(r.names);
 	}
-	if (fflush(stdout) || (r.out.f && fflush(r.out.f))) {
+	errno = EIO; /* of a write that failed earlier no more is known */
+	if (fflush(stdout) || ferror(stdout) || (r.out.f && fflush(r.out.f))) {
 		if (!status)
 			status = failed("write to", "the output", -errno);
 	}
