@@ -432,6 +432,38 @@ static int bad_option(int c, const char *word)
 	return wrong("%s is no option", Q(((char[]){'-', (char)optopt, '\0'})));
 }
 
+/* Options that take nothing. False: val is none of them. */
+static bool set_flag(struct opts *o, int val)
+{
+	switch (val) {
+	case 'F':
+		o->full = true;
+		return true;
+	case OPT_VERIFY:
+		o->verify = true;
+		return true;
+	case OPT_JSON_SCHEMA:
+		o->action = ACTION_SCHEMA;
+		return true;
+	case 'V':
+		o->action = ACTION_VERSION;
+		return true;
+	case 'v':
+		o->verbose++;
+		return true;
+	case 'x':
+		o->sel.kinds |= SELK_NOSELF;
+		return true;
+	case OPT_NO_KTHREADS:
+		o->sel.kinds |= SELK_NOKERNEL;
+		return true;
+	case OPT_FOLLOW:
+		o->sel.kinds |= SELK_FOLLOW;
+		return true;
+	}
+	return false;
+}
+
 static int set_option(struct opts *o, int val, const char *arg)
 {
 	int rc;
@@ -454,9 +486,6 @@ static int set_option(struct opts *o, int val, const char *arg)
 		return set_by(o, arg);
 	case 's':
 		return set_sort(o, arg);
-	case 'F':
-		o->full = true;
-		return 0;
 	case 'f':
 		return set_format(o, arg);
 	case 'o':
@@ -470,32 +499,13 @@ static int set_option(struct opts *o, int val, const char *arg)
 			return wrong("--record takes the name of a file, not an empty one");
 		o->record = arg;
 		return 0;
-	case OPT_VERIFY:
-		o->verify = true;
-		return 0;
 	case 'r': /* opts__parse() has the words that may follow */
 		return 0;
 	case OPT_NAME:
 		return set_name(o, arg);
-	case OPT_JSON_SCHEMA:
-		o->action = ACTION_SCHEMA;
-		return 0;
-	case 'V':
-		o->action = ACTION_VERSION;
-		return 0;
-	case 'v':
-		o->verbose++;
-		return 0;
-	case 'x':
-		o->sel.kinds |= SELK_NOSELF;
-		return 0;
-	case OPT_NO_KTHREADS:
-		o->sel.kinds |= SELK_NOKERNEL;
-		return 0;
-	case OPT_FOLLOW:
-		o->sel.kinds |= SELK_FOLLOW;
-		return 0;
 	}
+	if (set_flag(o, val))
+		return 0;
 	rc = set_selection(o, val, arg);
 	if (rc >= 0)
 		return rc;
@@ -693,84 +703,88 @@ done:
 	return 0;
 }
 
+static const char help_head[] =
+	"Usage: utilbpf [OPTIONS] [-- COMMAND [ARG...]]\n"
+	"       utilbpf start|report|status|stop|serve [OPTIONS]\n"
+	"\n"
+	"Tells where CPU time goes, to the nanosecond: user, system calls, interrupts,\n"
+	"softirqs, hypervisor calls, and why tasks did not run. Without COMMAND it\n"
+	"accounts the live system, with one it reports when COMMAND ends.\n"
+	"\n"
+	"Commands:\n"
+	"  start                begin to account, and exit: the kernel goes on by itself\n"
+	"  report               tell what has been since the last report\n"
+	"  status               tell what runs, since when, and what it costs\n"
+	"  stop                 end it; nothing is left\n"
+	"      --name NAME      the instance of this name, one of several\n"
+	"  serve                answer HTTP requests for /metrics and /healthz, until a\n"
+	"                       signal; with --top, processes have series too\n"
+	"      --listen ADDR:PORT\n"
+	"                       where (default 127.0.0.1:9435)\n"
+	"When:\n"
+	"  -d, --duration SEC   stop after SEC seconds (0.5 is fine); without it, at ^C\n"
+	"                       or when COMMAND ends\n"
+	"  -i, --interval SEC   a report every SEC seconds\n"
+	"  -n, --count N        with -i: N reports\n"
+	"What:\n"
+	"  -r, --read FILE      what `perf record` wrote to FILE (default perf.data), or\n"
+	"                       to a pipe (-), instead of the live system\n"
+	"  -e, --events LIST    of sched,syscalls,irqs,softirqs,hcalls,all\n"
+	"                       (default all; sched is always on)\n"
+	"      --engine NAME    bpf, perf, or auto (default): bpf, perf where that fails\n"
+	"      --record FILE    perf: keep the events, too, as a perf.data file\n"
+	"  -m, --mmap-pages N   perf: pages of each CPU's ring, a power of two (default:\n"
+	"                       by CPUs and memory)\n"
+	"      --mem-limit SIZE memory for the tables in the kernel (perf: for all\n"
+	"                       rings), from 1M, as in 64M\n"
+	"      --verify         account with both engines at once, and tell where they\n"
+	"                       differ\n"
+	"Who, of all that runs (every kind given must match; of a list, one):\n"
+	"  -p, --pid PID,..     these processes\n"
+	"  -t, --tid TID,..     these threads\n"
+	"  -C, --cpu CPUS       what runs on these CPUs, as in 0-3,8\n"
+	"  -G, --cgroup GLOB    groups whose path matches, and those below them\n"
+	"  -c, --comm GLOB      tasks of that name\n"
+	"  -u, --uid USER,..    tasks of these users, by name or number\n"
+	"  -x, --exclude-self   all but utilbpf itself\n"
+	"      --no-kthreads    all but the kernel's own threads\n"
+	"      --follow         with the descendants of those selected, whoever they are\n"
+	"      --syscall LIST   tell these system calls apart, and no others\n"
+	"Report:\n"
+	"  -b, --by LEVEL       what the main table lists: system, cpu, group, process\n"
+	"                       (default) or task\n"
+	"      --depth N        groups: the first N levels, those below added up in them\n"
+	"  -s, --sort KEY       sort by this column (default: on-CPU time):\n"
+	"                       ";
+
+static const char help_tail[] =
+	"  -T, --top N          rows of a table (default 20; 0 lists all)\n"
+	"  -F, --full           every process, its tasks, their CPUs and their calls\n"
+	"  -f, --format FORMAT  text (default), json (one object a line), csv or\n"
+	"                       openmetrics\n"
+	"      --max-series N   openmetrics: bound of the series of groups, processes and\n"
+	"                       calls (default 50000); processes have some with --top\n"
+	"  -o, --output FILE    write reports to FILE, not to stdout (with COMMAND:\n"
+	"                       stderr)\n"
+	"Other:\n"
+	"      --json-schema    print the JSON Schema of -f json\n"
+	"  -v, --verbose        say more on stderr; twice for still more\n"
+	"  -V, --version        print version, engines and kernel features\n"
+	"  -h, --help           print this\n"
+	"\n"
+	"Exit status: 0 fine; 1 failed; 2 wrong usage; with COMMAND, its own (128+N when\n"
+	"signal N ended it, 127 when it was not found, 126 when it could not be run).\n"
+	"\n"
+	"Examples:\n"
+	"  utilbpf -d 10                one report after 10 seconds\n"
+	"  utilbpf -i 5 -n 12 -f json   a minute in 12 lines of JSON\n"
+	"  utilbpf -F -- make -j4       everything about one build\n"
+	"  utilbpf -r perf.data         where the time of a recording went\n";
+
 void opts__help(FILE *f)
 {
-	fputs("Usage: utilbpf [OPTIONS] [-- COMMAND [ARG...]]\n"
-	      "       utilbpf start|report|status|stop|serve [OPTIONS]\n"
-	      "\n"
-	      "Tells where CPU time goes, to the nanosecond: user, system calls, interrupts,\n"
-	      "softirqs, hypervisor calls, and why tasks did not run. Without COMMAND it\n"
-	      "accounts the live system, with one it reports when COMMAND ends.\n"
-	      "\n"
-	      "Commands:\n"
-	      "  start                begin to account, and exit: the kernel goes on by itself\n"
-	      "  report               tell what has been since the last report\n"
-	      "  status               tell what runs, since when, and what it costs\n"
-	      "  stop                 end it; nothing is left\n"
-	      "      --name NAME      the instance of this name, one of several\n"
-	      "  serve                answer HTTP requests for /metrics and /healthz, until a\n"
-	      "                       signal; with --top, processes have series too\n"
-	      "      --listen ADDR:PORT\n"
-	      "                       where (default 127.0.0.1:9435)\n"
-	      "When:\n"
-	      "  -d, --duration SEC   stop after SEC seconds (0.5 is fine); without it, at ^C\n"
-	      "                       or when COMMAND ends\n"
-	      "  -i, --interval SEC   a report every SEC seconds\n"
-	      "  -n, --count N        with -i: N reports\n"
-	      "What:\n"
-	      "  -r, --read FILE      what `perf record` wrote to FILE (default perf.data), or\n"
-	      "                       to a pipe (-), instead of the live system\n"
-	      "  -e, --events LIST    of sched,syscalls,irqs,softirqs,hcalls,all\n"
-	      "                       (default all; sched is always on)\n"
-	      "      --engine NAME    bpf, perf, or auto (default): bpf, perf where that fails\n"
-	      "      --record FILE    perf: keep the events, too, as a perf.data file\n"
-	      "  -m, --mmap-pages N   perf: pages of each CPU's ring, a power of two (default:\n"
-	      "                       by CPUs and memory)\n"
-	      "      --mem-limit SIZE memory for the tables in the kernel (perf: for all\n"
-	      "                       rings), from 1M, as in 64M\n"
-	      "      --verify         account with both engines at once, and tell where they\n"
-	      "                       differ\n"
-	      "Who, of all that runs (every kind given must match; of a list, one):\n"
-	      "  -p, --pid PID,..     these processes\n"
-	      "  -t, --tid TID,..     these threads\n"
-	      "  -C, --cpu CPUS       what runs on these CPUs, as in 0-3,8\n"
-	      "  -G, --cgroup GLOB    groups whose path matches, and those below them\n"
-	      "  -c, --comm GLOB      tasks of that name\n"
-	      "  -u, --uid USER,..    tasks of these users, by name or number\n"
-	      "  -x, --exclude-self   all but utilbpf itself\n"
-	      "      --no-kthreads    all but the kernel's own threads\n"
-	      "      --follow         with the descendants of those selected, whoever they are\n"
-	      "      --syscall LIST   tell these system calls apart, and no others\n"
-	      "Report:\n"
-	      "  -b, --by LEVEL       what the main table lists: system, cpu, group, process\n"
-	      "                       (default) or task\n"
-	      "      --depth N        groups: the first N levels, those below added up in them\n"
-	      "  -s, --sort KEY       sort by this column (default: on-CPU time):\n"
-	      "                       ",
-	      f);
+	fputs(help_head, f);
 	/* The keys are the column table's own; a line of its own takes what comes. */
 	fprintf(f, "%s\n", out__sort_keys());
-	fputs("  -T, --top N          rows of a table (default 20; 0 lists all)\n"
-	      "  -F, --full           every process, its tasks, their CPUs and their calls\n"
-	      "  -f, --format FORMAT  text (default), json (one object a line), csv or\n"
-	      "                       openmetrics\n"
-	      "      --max-series N   openmetrics: bound of the series of groups, processes and\n"
-	      "                       calls (default 50000); processes have some with --top\n"
-	      "  -o, --output FILE    write reports to FILE, not to stdout (with COMMAND:\n"
-	      "                       stderr)\n"
-	      "Other:\n"
-	      "      --json-schema    print the JSON Schema of -f json\n"
-	      "  -v, --verbose        say more on stderr; twice for still more\n"
-	      "  -V, --version        print version, engines and kernel features\n"
-	      "  -h, --help           print this\n"
-	      "\n"
-	      "Exit status: 0 fine; 1 failed; 2 wrong usage; with COMMAND, its own (128+N when\n"
-	      "signal N ended it, 127 when it was not found, 126 when it could not be run).\n"
-	      "\n"
-	      "Examples:\n"
-	      "  utilbpf -d 10                one report after 10 seconds\n"
-	      "  utilbpf -i 5 -n 12 -f json   a minute in 12 lines of JSON\n"
-	      "  utilbpf -F -- make -j4       everything about one build\n"
-	      "  utilbpf -r perf.data         where the time of a recording went\n",
-	      f);
+	fputs(help_tail, f);
 }
