@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # tests/fuzz/run.sh [SECONDS]: each fuzz target for so long (default: a minute for all), from its seed
-# corpus and what earlier runs have found; with one seed, so that a run that decides can be repeated: long runs
-# call the targets themselves. A finding stays in .build/fuzz/ as crash-*, and its line says how to see it.
+# corpus and what earlier runs have found. A finding stays in .build/fuzz/ as crash-*, and its line says how to see it.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 make -s fuzz-programs || exit 1
@@ -14,7 +13,7 @@ for t in "$@"; do
 	name=$(basename "$t" .c)
 	corpus=.build/fuzz/corpus/${name#fuzz_}
 	mkdir -p "$corpus"
-	if out=$(".build/fuzz/$name" -seed=1 -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 \
+	if out=$(".build/fuzz/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 \
 		-max_len=65536 -print_final_stats=1 -artifact_prefix=".build/fuzz/$name-" \
 		"$corpus" "tests/fuzz/corpus/${name#fuzz_}" 2>&1); then
 		ok=$((ok + 1))
