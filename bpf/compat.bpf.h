@@ -29,6 +29,14 @@ const volatile bool have_probe_read = true;
 /* A field of a task: a plain load where the verifier knows the type, a checked read in raw_tp. */
 #define GET(btf, p, field) ((btf) ? (p)->field : BPF_CORE_READ(p, field))
 
+/*
+ * What a pointer of a task leads to. By checked reads where those are allowed: for each plain load
+ * of a pointer the verifier looks its type up by name, from the first of the kernel's types to the
+ * last (btf_find_by_name_kind()), which was more than half the time that loading took.
+ */
+#define FOLLOW(btf, p, pointer, field)                                                             \
+	((btf) && !have_probe_read ? (p)->pointer->field : BPF_CORE_READ(p, pointer, field))
+
 #define PF_KTHREAD   0x00200000
 #define PF_IO_WORKER 0x00000010
 
@@ -78,7 +86,7 @@ static __always_inline __u64 task_group(struct task_struct *p, __u32 v1, const b
 	char *set;
 
 	if (!v1 || controller < 0) {
-		if (btf)
+		if (btf && !have_probe_read)
 			return p->cgroups->dfl_cgrp->kn->id;
 		return BPF_CORE_READ(p, cgroups, dfl_cgrp, kn, id);
 	}

@@ -126,11 +126,7 @@ static __always_inline void who_ident(struct acct_ident *id, struct task_struct 
 	id->tid = GET(btf, p, pid);
 	id->tgid = GET(btf, p, tgid);
 	id->start = GET(btf, p, start_time);
-	if (btf) {
-		id->leader_start = p->group_leader->start_time;
-	} else {
-		id->leader_start = BPF_CORE_READ(p, group_leader, start_time);
-	}
+	id->leader_start = FOLLOW(btf, p, group_leader, start_time);
 	id->uid = who_uid(p, btf);
 	id->cgroup = who_group(p, btf);
 	copy_comm(id->comm, p, btf);
@@ -160,7 +156,7 @@ static __always_inline bool flow_follows(void)
 
 static __always_inline __u32 who_uid(struct task_struct *p, const bool btf)
 {
-	return btf ? p->cred->uid.val : BPF_CORE_READ(p, cred, uid.val);
+	return FOLLOW(btf, p, cred, uid.val);
 }
 
 static __always_inline __u64 who_group(struct task_struct *p, const bool btf)
@@ -245,8 +241,7 @@ static __noinline bool task_selected(struct task_struct *p, __u32 descent, const
 {
 	struct facts f = {
 		.start = GET(btf, p, start_time),
-		.process_start = btf ? p->group_leader->start_time
-				     : BPF_CORE_READ(p, group_leader, start_time),
+		.process_start = FOLLOW(btf, p, group_leader, start_time),
 		.tid = GET(btf, p, pid),
 		.tgid = GET(btf, p, tgid),
 		.kernel = GET(btf, p, flags) & PF_KTHREAD,

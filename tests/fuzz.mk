@@ -14,7 +14,7 @@ fuzz-programs: $(FUZZERS)
 $(FD):
 	$(Q)mkdir -p $@
 
-$(FD)/%.o: user/%.c | $(FD)
+$(FD)/%.o: user/%.c | $(FD) $(B)/utilbpf.skel.h
 	$(say) FUZZ $@
 	$(Q)$(CLANG) $(F_CFLAGS) -fsanitize=fuzzer-no-link -c -o $@ $<
 
