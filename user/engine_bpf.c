@@ -34,12 +34,6 @@ struct engine {
 	char selection[512];
 };
 
-/* Whether there are tasks that are not accounted one by one. */
-static bool selects(const struct opts *o, pid_t command)
-{
-	return command > 0 || (o->sel.kinds & (SELK_TASKS | SELK_CPU));
-}
-
 static void free_slot(void *ctx, uint32_t slot)
 {
 	struct engine *e = ctx;
@@ -134,7 +128,7 @@ static int bpf_open(struct engine **out, const struct opts *o, enum report_level
 	e->rd.ncpus = n;
 	e->rd.names = names;
 	e->rd.online = calloc(n, sizeof(*e->rd.online));
-	e->rd.collect = collect__new(level, selects(o, command), names, free_slot, e);
+	e->rd.collect = collect__new(level, sel__leaves_out(&o->sel, command > 0), names, free_slot, e);
 	if (!e->rd.online || !e->rd.collect) {
 		err = bpf_load__fail(&e->load, -ENOMEM, "cannot start: out of memory");
 	} else {

@@ -30,6 +30,7 @@
 #define CPUS_NOT_TOLD 1024  /* for a recording whose header does not say */
 #define BATCH	      20000 /* records between looks for a signal */
 #define KTHREADD      2	    /* every kernel thread is its child */
+#define GENERATIONS   32    /* as far up as an ancestor may be selected */
 
 struct engine {
 	struct perf_data *pd;
@@ -37,6 +38,9 @@ struct engine {
 	struct feed *f; /* NULL: no record with a time has come yet */
 	struct names *names;
 	struct tids *tids;
+	struct selection sel; /* with the names of the recorded machine looked up */
+	char selection[512];  /* in words */
+	unsigned int depth;
 	struct feed_caps caps;
 	bool has_switch, has_exit; /* sched_switch, sched_process_exit */
 	enum report_level level;
@@ -54,6 +58,7 @@ struct engine {
 	bool irq_named[4096];
 	uint64_t early_lost, counted;
 	char fault[512], note[256];
+	char refused_why[512]; /* why the selection does not go with the recording */
 };
 
 __attribute__((format(printf, 3, 4))) static int fail(struct engine *e, int err, const char *fmt,
@@ -102,6 +107,9 @@ static int file_open(struct engine **out, const struct opts *o, enum report_leve
 	if (e) {
 		e->names = names;
 		e->level = level;
+		e->sel = o->sel;
+		e->depth = o->depth;
+		sel__describe(&o->sel, e->selection, sizeof(e->selection));
 		e->d = decode__new(false);
 		e->tids = tids__new();
 	}
@@ -129,12 +137,13 @@ static int file_open(struct engine **out, const struct opts *o, enum report_leve
 
 /* ---- records into events ---- */
 
-/* What records have told of a task before the first event. */
-static int tell_task(void *ctx, const struct tid_entry *t)
+/* What records have told of a task before the first event; its ancestors come before it. */
+static int tell_tasks(struct engine *e, const struct tid_entry *t, unsigned int generations)
 {
-	struct engine *e = ctx;
+	const struct tid_entry *parent = t->parent ? tids__find(e->tids, t->parent) : NULL;
 	struct feed_seed seed = {.tid = t->tid,
 				 .tgid = t->tgid,
+				 .parent = t->parent,
 				 .cpu = FEED_NOTID,
 				 .key = KEY_NO_CALL,
 				 .kthread = t->kthread};
@@ -146,16 +155,49 @@ static int tell_task(void *ctx, const struct tid_entry *t)
 				.next_tgid = t->tgid};
 	int err;
 
+	if (parent && generations) {
+		err = tell_tasks(e, parent, generations - 1);
+		if (err)
+			return err;
+	}
 	memcpy(seed.comm, t->comm, sizeof(seed.comm));
 	memcpy(ev.next_comm, t->comm, sizeof(ev.next_comm));
 	err = t->before ? feed__seed(e->f, &seed) : feed__event(e->f, &ev);
 	return err == -EINVAL ? 0 : err;
 }
 
+static int tell_task(void *ctx, const struct tid_entry *t)
+{
+	struct engine *e = ctx;
+
+	return tell_tasks(e, t, e->sel.kinds & SELK_FOLLOW ? GENERATIONS : 0);
+}
+
+/* What is selected, now that it is known of which machine the recording is. 0 or -errno. */
+static int select_of(struct engine *e)
+{
+	const struct perf_info *info = perf_data__info(e->pd);
+	int err = sel__resolve(&e->sel, e->names, false, e->refused_why, sizeof(e->refused_why));
+
+	if (err)
+		return err;
+	if ((e->sel.kinds & SELK_CPU) && info->cpus_possible &&
+	    e->sel.last_cpu >= info->cpus_possible) {
+		snprintf(e->refused_why, sizeof(e->refused_why),
+			 "cannot select CPU %u: the recorded machine has %u CPUs", e->sel.last_cpu,
+			 info->cpus_possible);
+		return -ENODEV;
+	}
+	feed__select(e->f, &e->sel, 0);
+	feed__depth(e->f, e->depth);
+	return 0;
+}
+
 /* The header's word on the machine, when all of it has come: at the first record with a time. */
 static int begin(struct engine *e, uint64_t start)
 {
 	const struct perf_info *info = perf_data__info(e->pd);
+	int err;
 
 	e->ncpus = info->cpus_possible;
 	if (!e->ncpus || e->ncpus > MAX_CPUS)
@@ -167,9 +209,13 @@ static int begin(struct engine *e, uint64_t start)
 	e->has_switch = e->caps.switches;
 	e->has_exit = decode__has(e->d, "sched_process_exit");
 	e->start = e->last = start;
-	e->f = feed__new(e->ncpus, NULL, e->level, false, e->names, start);
+	e->f = feed__new(e->ncpus, NULL, e->level, sel__leaves_out(&e->sel, false), e->names,
+			 start);
 	if (!e->f)
 		return -ENOMEM;
+	err = select_of(e);
+	if (err)
+		return err;
 	e->caps.switches |= info->has_switches;
 	e->caps.comms = true;
 	feed__caps(e->f, &e->caps);
@@ -239,7 +285,11 @@ static int on_task(struct engine *e, const struct data_rec *r)
 	if (r->type == PERF_RECORD_FORK) {
 		bool kthread = r->parent_pid == KTHREADD || r->of_pid == KTHREADD;
 
-		err = tids__fork(e->tids, r->of_tid, r->of_pid, !r->time, kthread);
+		err = tids__fork(e->tids, &(struct tid_entry){.tid = r->of_tid,
+							      .tgid = r->of_pid,
+							      .parent = r->parent_pid,
+							      .before = !r->time,
+							      .kthread = kthread});
 		ev.flags = kthread ? FE_KTHREAD : 0;
 		ev.op = FEED_FORK;
 		if (e->caps.forks || !r->time || !e->f)
@@ -441,6 +491,7 @@ static int file_roll(struct engine *e, uint64_t end, struct report *r)
 	r->index = e->index++;
 	r->engine = "file";
 	r->reason = "a recording was given to read";
+	r->selection = *e->selection ? e->selection : NULL;
 	wall_of(e, e->start, &r->start_wall);
 	fill_host(e, r);
 	names__new_window(e->names);
@@ -463,8 +514,10 @@ static const char *file_fault(struct engine *e)
 {
 	const char *fault = perf_data__fault(e->pd);
 
-	if (!fault && e->f)
+	if (!fault && e->f && !*e->refused_why)
 		return NULL;
+	if (*e->refused_why)
+		return e->refused_why;
 	snprintf(e->fault, sizeof(e->fault), "%s: %s", e->path,
 		 fault ? fault
 		       : "no event in it that says where time goes: perf record -a -e "

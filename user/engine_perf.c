@@ -73,6 +73,9 @@ struct engine {
 	struct decode *decode;
 	struct feed *feed;
 	struct names *names;
+	const struct selection *sel;
+	char selection[512]; /* in words */
+	unsigned int depth;
 	bool *online;
 	uint32_t ncpus; /* possible */
 	struct feed_seed *seeds;
@@ -470,6 +473,15 @@ static void write_names(struct engine *e)
 	pthread_mutex_unlock(&e->lock);
 }
 
+static int by_start(const void *a, const void *b)
+{
+	const struct feed_seed *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
 /* The accounts begin with what /proc tells, as of the time when the events began. */
 static int seed(struct engine *e)
 {
@@ -477,6 +489,9 @@ static int seed(struct engine *e)
 
 	if (e->file)
 		write_names(e);
+	/* Parents before their children. */
+	if (e->nr_seeds)
+		qsort(e->seeds, e->nr_seeds, sizeof(*e->seeds), by_start);
 	for (size_t i = 0; !err && i < e->nr_seeds; i++) {
 		err = feed__seed(e->feed, &e->seeds[i]);
 		if (err == -EINVAL) /* on a CPU that cannot be */
@@ -518,13 +533,17 @@ static int first_window(struct engine *e, enum report_level level, pid_t command
 	err = proc__tasks("/proc", keep_seed, e);
 	if (err)
 		return fail(e, err, "cannot visit the tasks in /proc: %s", strerror(-err));
-	e->feed = feed__new(e->ncpus, e->online, level, command > 0, e->names, e->start);
+	e->feed = feed__new(e->ncpus, e->online, level, sel__leaves_out(e->sel, command > 0),
+			    e->names, e->start);
 	if (!e->feed)
 		return fail(e, -ENOMEM, "cannot start: out of memory");
 	feed__warmup(e->feed);
+	feed__select(e->feed, e->sel, (uint32_t)getpid());
+	feed__depth(e->feed, e->depth);
 	decode__caps(e->decode, &caps);
 	feed__caps(e->feed, &caps);
-	feed__command(e->feed, command);
+	if (command > 0)
+		feed__command(e->feed, command);
 	err = seed(e);
 	if (!err)
 		err = complete_until(e, clock_ns());
@@ -563,15 +582,13 @@ static int perf_open(struct engine **out, const struct opts *o, enum report_leve
 		free(e);
 		return -ENOMEM;
 	}
-	if (o->sel.kinds || o->depth) {
-		snprintf(why, len, "cannot select with the perf engine in this version");
-		free(e);
-		return -ENOTSUP;
-	}
 	e->why = why;
 	e->why_len = len;
 	e->ncpus = n;
 	e->names = names;
+	e->sel = &o->sel;
+	e->depth = o->depth;
+	sel__describe(&o->sel, e->selection, sizeof(e->selection));
 	e->limit = UINT64_MAX;
 	e->queue_max = (uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / QUEUE_PART /
 		       sizeof(struct merged);
@@ -644,6 +661,7 @@ static int perf_roll(struct engine *e, uint64_t end, struct report *r)
 	r->index = e->index++;
 	r->engine = "perf";
 	r->reason = "perf was asked for";
+	r->selection = *e->selection ? e->selection : NULL;
 	clock_wall_of(start, &r->start_wall);
 	engine__host(r, e->ncpus, e->online);
 	engine__cost(r, &e->cpu_before);

@@ -25,6 +25,8 @@ typedef struct utask *flow_who;
 #define MAX_ROWS   (1U << 21)
 #define MAX_ICALLS (1U << 20)
 
+#define EVER 1 /* a time before any window: what a task is by what it turns out to have been always */
+
 #define REAP_AT 64 /* ended tasks, at least, that are worth a walk */
 
 /* ---- slots ---- */
@@ -98,6 +100,10 @@ static __attribute__((noinline)) void set_tgid(struct utask *u, uint32_t tgid)
 	u->leader_start = u->start;
 	if (leader != u)
 		u->leader_start = leader ? leader->leader_start : 0;
+	if ((F->kinds & (SELK_PID | SELK_NOSELF)) && link_usable(&u->link)) {
+		u->link.changed = EVER;
+		flow_bump();
+	}
 	if (!t)
 		return;
 	t->id.tgid = tgid;
@@ -128,7 +134,7 @@ static __attribute__((noinline)) void rename_task(struct utask *u, const char *c
 	if (to)
 		memcpy(to, clean, sizeof(clean));
 	if ((F->kinds & SELK_COMM) && link_usable(&u->link)) {
-		u->link.changed = n->now;
+		u->link.changed = named ? n->now : EVER;
 		flow_unsettle(u, &u->link, &F->cpus[n->cpu], n);
 	}
 }
@@ -638,6 +644,7 @@ int feed__seed(struct feed *f, const struct feed_seed *s)
 		return f->err; /* the first word counts */
 	u->tgid = s->tgid ? s->tgid : s->tid;
 	u->uid = s->uid;
+	u->parent = s->parent;
 	u->cgroup = s->cgroup;
 	u->kthread = s->kthread;
 	u->start = acct_before(n.now, s->start) ? n.now : s->start;
@@ -777,13 +784,31 @@ static void fill_notes(const struct feed *f, struct report *r)
 			r->notes[n++] = notes[i].note;
 }
 
+/* Who runs is what it is selected by when the window ends, though it has had no event since. */
+static void settle_all(struct feed *f, uint64_t time)
+{
+	struct acct_now n;
+
+	for (uint32_t i = 0; i < f->ncpus; i++) {
+		struct utask *u = on_cpu(&f->cpus[i]);
+
+		now_at(f, &n, i, time);
+		if (u)
+			flow_settle_current(u, &f->cpus[i], &n, true);
+	}
+}
+
 /* Publishes the next window's start; the one that ends is complete then. */
 static void publish(struct feed *f, uint64_t end)
 {
 	uint32_t e = f->win.epoch + 1;
 	struct acct_now n;
 
-	now_at(f, &n, 0, end < TIME_MAX ? end : f->now);
+	end = end < TIME_MAX ? end : f->now;
+	F = f;
+	if (flow_selects())
+		settle_all(f, end ? end - 1 : 0);
+	now_at(f, &n, 0, end);
 	for (uint32_t i = 0; i < f->ncpus; i++) {
 		n.cpu = i;
 		if (f->present[i] && !f->cpus[i].task) /* nothing has happened there: it is idle */
@@ -984,6 +1009,11 @@ struct feed *feed__new(uint32_t ncpus, const bool *online, enum report_level lev
 	for (uint32_t i = 0; online && i < ncpus; i++)
 		f->present[i] = f->whole[i] = online[i];
 	return f;
+}
+
+void feed__depth(struct feed *f, unsigned int depth)
+{
+	collect__set_depth(f->collect, depth);
 }
 
 void feed__select(struct feed *f, const struct selection *sel, uint32_t self)

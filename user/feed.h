@@ -70,6 +70,7 @@ struct feed;
 /* What a task is known to be before its first event: from /proc, or from a recording's header. */
 struct feed_seed {
 	uint32_t tid, tgid, uid;
+	uint32_t parent; /* tid of who made its process, told before it; 0: not known */
 	uint32_t cpu;	 /* it is on, or was last; FEED_NOTID: that and cls are not known */
 	uint64_t start;	 /* ns, CLOCK_MONOTONIC; 0: not known */
 	uint64_t cgroup; /* id, 0: not known */
@@ -138,6 +139,8 @@ void feed__command(struct feed *f, uint32_t pid);
  * is in no event.
  */
 void feed__select(struct feed *f, const struct selection *sel, uint32_t self);
+/* Tells apart only the first `depth` levels of groups; 0, as it begins: all of them. */
+void feed__depth(struct feed *f, unsigned int depth);
 
 /*
  * Records that each table may still take from here on; what finds none goes to "(other)" and is

@@ -17,7 +17,8 @@
 /* What a task_struct is to the kernel. Its address stays, and it is used again after its death. */
 struct utask {
 	uint32_t tid, tgid, uid;
-	uint32_t next; /* free ones are linked */
+	uint32_t parent; /* of those that were there before the first event */
+	uint32_t next;	 /* free ones are linked */
 	bool kthread;
 	bool dead;	       /* by its last switch; free once its account has ended, too */
 	uint64_t start;	       /* 0: not known */
@@ -304,12 +305,6 @@ static __always_inline __u32 who_uid(struct utask *u, const bool btf)
 	return u->uid;
 }
 
-static __always_inline __u32 who_descent(struct utask *u, const bool seeding, const bool btf)
-{
-	(void)seeding, (void)btf;
-	return F->command && u->tgid == F->command ? SEL_ARMED : 0;
-}
-
 static __attribute__((noinline)) bool task_selected(const struct utask *u, __u32 descent)
 {
 	char comm[ACCT_COMM_LEN + 1] = "";
@@ -328,6 +323,31 @@ static __attribute__((noinline)) bool task_selected(const struct utask *u, __u32
 	if (F->sel && !sel__task(F->sel, &t))
 		return false;
 	return !F->command || (descent & (SEL_ARMED | SEL_IN));
+}
+
+static struct utask *tid_find(uint32_t tid);
+
+/* As many as the kernel's programs look at. */
+#define GENERATIONS 32
+
+static __attribute__((noinline)) bool ancestor_selected(const struct utask *u)
+{
+	for (int i = 0; i < GENERATIONS; i++) {
+		u = u->parent ? tid_find(u->parent) : NULL;
+		if (!u)
+			return false;
+		if (task_selected(u, 0))
+			return true;
+	}
+	return false;
+}
+
+static __always_inline __u32 who_descent(struct utask *u, const bool seeding, const bool btf)
+{
+	(void)btf;
+	if (F->command && u->tgid == F->command)
+		return SEL_ARMED;
+	return seeding && (F->kinds & SELK_FOLLOW) && ancestor_selected(u) ? SEL_FOLLOWED : 0;
 }
 
 static __always_inline bool who_selected(struct utask *u, __u32 descent, const bool btf)

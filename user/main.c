@@ -346,7 +346,8 @@ static int start_command(struct run *r)
 static int open_engine(struct run *r)
 {
 	char why[1200] = "";
-	int err = sel__resolve(&r->o.sel, r->names, true, why, sizeof(why));
+	/* A recording's tasks, CPUs and calls are another machine's: its engine looks. */
+	int err = r->o.read ? 0 : sel__resolve(&r->o.sel, r->names, true, why, sizeof(why));
 
 	if (err) {
 		fprintf(stderr, "utilbpf: %s\n", why);

@@ -539,10 +539,9 @@ static int check_read(const struct opts *o)
 	if (strcmp(o->engine, "auto") || o->record || o->verify)
 		return wrong("-r/--read is an engine of its own: leave out --engine, --record and "
 			     "--verify");
-	if (o->sel.kinds)
-		return wrong(
-			"-r/--read accounts every task of the recording: leave out -p, -t, -C, "
-			"-G, -c, -u, -x, --no-kthreads, --follow and --syscall");
+	if (o->sel.kinds & (SELK_UID | SELK_CGROUP))
+		return wrong("-r/--read: a recording does not tell of users and cgroups: leave out "
+			     "-u and -G");
 	if (!*o->read)
 		return wrong("-r/--read takes the name of a file, not an empty one");
 	return 0;

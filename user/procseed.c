@@ -62,7 +62,7 @@ static bool skip_fields(const char **p, const char *end, unsigned int n)
 int proc__parse_stat(const char *buf, size_t len, struct proc_stat *st)
 {
 	const char *p = buf, *end = buf + len, *open, *close;
-	int64_t tid, flags, ticks, cpu;
+	int64_t tid, parent, flags, ticks, cpu;
 	size_t n;
 
 	memset(st, 0, sizeof(*st));
@@ -77,12 +77,13 @@ int proc__parse_stat(const char *buf, size_t len, struct proc_stat *st)
 	st->tid = tid;
 	st->state = close[2];
 	p = close + 4; /* field 4, ppid */
-	if (!skip_fields(&p, end, 5) || !take_number(&p, end, &flags) ||
+	if (!take_number(&p, end, &parent) || !skip_fields(&p, end, 4) || !take_number(&p, end, &flags) ||
 	    !skip_fields(&p, end, 12) || !take_number(&p, end, &ticks) ||
 	    !skip_fields(&p, end, 16) || !take_number(&p, end, &cpu))
 		return -EBADMSG;
-	if (ticks < 0 || cpu < 0 || cpu > INT32_MAX)
+	if (ticks < 0 || cpu < 0 || cpu > INT32_MAX || parent < 0 || parent > INT32_MAX)
 		return -EBADMSG;
+	st->parent = parent;
 	st->kthread = flags & PF_KTHREAD;
 	st->start_ticks = ticks;
 	st->cpu = cpu;
@@ -209,6 +210,7 @@ static int one_task(struct walk *w, int tasks, const char *tid)
 	if (s->cls == AC_NONE)
 		return 0;
 	s->tid = st.tid;
+	s->parent = st.parent;
 	s->cpu = st.cpu;
 	s->kthread = st.kthread;
 	memcpy(s->comm, st.comm, sizeof(s->comm));

@@ -284,6 +284,11 @@ bool sel__task(const struct selection *s, const struct sel_subject *t)
 	return sel_decide(s->kinds, in, t->flags);
 }
 
+bool sel__leaves_out(const struct selection *s, bool command)
+{
+	return command || (s->kinds & (SELK_TASKS | SELK_CPU));
+}
+
 bool sel__cpu(const struct selection *s, uint32_t cpu)
 {
 	if (!(s->kinds & SELK_CPU))

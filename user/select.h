@@ -71,6 +71,9 @@ int sel__add_calls(struct selection *s, const char *arg, const char **takes);
  */
 int sel__resolve(struct selection *s, struct names *n, bool live, char *why, size_t len);
 
+/* Whether there are tasks that are not accounted one by one; command: a COMMAND is. */
+bool sel__leaves_out(const struct selection *s, bool command);
+
 /* The tests; a selection that does not ask is passed by all. s is resolved. */
 bool sel__task(const struct selection *s, const struct sel_subject *t);
 bool sel__cpu(const struct selection *s, uint32_t cpu);

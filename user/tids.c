@@ -71,14 +71,19 @@ int tids__comm(struct tids *t, uint32_t tid, uint32_t tgid, const char comm[ACCT
 	return 0;
 }
 
-int tids__fork(struct tids *t, uint32_t tid, uint32_t tgid, bool before, bool kthread)
+int tids__fork(struct tids *t, const struct tid_entry *made)
 {
-	struct tid_entry *e = make(t, tid);
+	struct tid_entry *e = make(t, made->tid);
 
 	if (!e)
 		return -ENOMEM;
-	*e = (struct tid_entry){.tid = tid, .tgid = tgid, .before = before, .kthread = kthread};
+	*e = *made;
 	return 0;
+}
+
+const struct tid_entry *tids__find(const struct tids *t, uint32_t tid)
+{
+	return find(t, tid);
 }
 
 uint32_t tids__tgid(const struct tids *t, uint32_t tid)

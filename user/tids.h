@@ -19,6 +19,7 @@ void tids__free(struct tids *t); /* NULL-safe */
 /* What is known of a task. */
 struct tid_entry {
 	uint32_t tid, tgid;
+	uint32_t parent; /* tid of the process that made it; 0: not told */
 	bool before;  /* it was there before the recording */
 	bool kthread; /* it is a thread of the kernel */
 	char comm[ACCT_COMM_LEN];
@@ -27,8 +28,10 @@ struct tid_entry {
 /* The task is called so, from now on. before: it was there already. 0 or -ENOMEM. */
 int tids__comm(struct tids *t, uint32_t tid, uint32_t tgid, const char comm[ACCT_COMM_LEN],
 	       bool before);
-/* A new task has the tid, whoever had it before; it has no name yet. 0 or -ENOMEM. */
-int tids__fork(struct tids *t, uint32_t tid, uint32_t tgid, bool before, bool kthread);
+/* A new task has the tid, whoever had it before; all but its name is known. 0 or -ENOMEM. */
+int tids__fork(struct tids *t, const struct tid_entry *made);
+/* The task of that tid, NULL: nothing was told of it. Until the next call that tells. */
+const struct tid_entry *tids__find(const struct tids *t, uint32_t tid);
 
 /* The process that tid belongs to, as far as it was told; 0: it was not. */
 uint32_t tids__tgid(const struct tids *t, uint32_t tid);

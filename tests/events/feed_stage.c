@@ -16,6 +16,7 @@ struct face {
 
 struct feed_stage {
 	struct feed *feed;
+	struct selection sel;
 	bool started;
 	struct script_person people[SC_PEOPLE];
 	struct feed_limits limits;
@@ -38,8 +39,6 @@ const char *feed_stage__cannot(const struct script *s)
 			return "no event tells when a task was born";
 		if (ev->op == OP_GROUP)
 			return "no recorded event tells of a move between groups";
-		if (ev->op == OP_SELECT)
-			return "what feed.c selects by is no person's flag";
 	}
 	return NULL;
 }
@@ -116,10 +115,38 @@ static int stage_reset(void *ctx, const struct script *s)
 	memset(&fs->limits, 0xff, sizeof(fs->limits));
 	for (uint32_t i = 0; i < SC_CPUS; i++)
 		online[i] = i < s->ncpus;
-	fs->feed = feed__new(SC_CPUS, online, LEVEL_TASK, false, NULL, 0);
+	fs->feed = feed__new(SC_CPUS, online, LEVEL_TASK, s->selects, NULL, 0);
 	if (fs->feed)
 		feed__warmup(fs->feed);
 	return fs->feed ? 0 : -1;
+}
+
+/* Who is selected has the first name, three characters with its end; events tell it that can. */
+#define NAME_IN	 "in"
+#define NAME_OUT "out"
+
+static void name(const struct feed_stage *fs, uint32_t who, char comm[ACCT_COMM_LEN])
+{
+	if (fs->sel.kinds && who != SC_IDLE)
+		memcpy(comm, fs->people[who].out ? NAME_OUT : NAME_IN, 3);
+}
+
+static void choose(struct feed_stage *fs, const struct script_event *ev)
+{
+	struct selection *sel = &fs->sel;
+	const char *takes;
+
+	if (!sel->nr_comms && sel__add_comm(sel, NAME_IN, &takes))
+		abort();
+	if (ev->arg & SC_FOLLOW)
+		sel->kinds |= SELK_FOLLOW;
+	if (ev->arg & SC_SKIP) {
+		sel->kinds |= SELK_CPU;
+		sel->cpus[0] = (1U << SC_CPUS) - 1;
+		sel->cpus[0] &= ~(1ULL << ev->to);
+		sel->last_cpu = SC_CPUS - 1;
+	}
+	feed__select(fs->feed, sel, 0);
 }
 
 static void seed(struct feed_stage *fs, const struct script_event *ev)
@@ -131,6 +158,7 @@ static void seed(struct feed_stage *fs, const struct script_event *ev)
 		return; /* a CPU of which nothing is heard is idle */
 	s.key = KEY_NO_CALL;
 	s.kthread = p->kthread;
+	name(fs, ev->who, s.comm);
 	if (ev->op == OP_SEED) {
 		s.cls = ev->arg;
 		s.key = ev->arg2;
@@ -154,7 +182,8 @@ static void person(struct feed_stage *fs, const struct script_event *ev)
 
 	p->tid = ev->arg;
 	p->tgid = ev->arg2;
-	p->kthread = ev->x;
+	p->kthread = ev->x & 1;
+	p->out = ev->x >> 1;
 	face_add(fs, ev->who, p->tid, 0);
 	if (p->kthread) { /* no event tells that it is one */
 		struct script_event found = {
@@ -171,6 +200,7 @@ static void about(const struct feed_stage *fs, struct feed_event *out, uint32_t 
 	out->op = op;
 	out->next_tid = p->tid;
 	out->next_tgid = p->tgid;
+	name(fs, who, out->next_comm);
 	if (p->kthread)
 		out->flags |= FE_KTHREAD;
 }
@@ -198,6 +228,8 @@ static void on_switch(struct feed_stage *fs, const struct script_event *ev, stru
 	in(fs, out, FEED_SWITCH, ev->who);
 	out->prev_tid = fs->people[ev->who].tid;
 	out->next_tid = fs->people[ev->to].tid;
+	name(fs, ev->who, out->prev_comm);
+	name(fs, ev->to, out->next_comm);
 	out->state = ev->arg & ~(SW_PREEMPT | SW_IOWAIT);
 	out->flags =
 		(ev->arg & SW_PREEMPT ? FE_PREEMPT : 0) | (ev->arg & SW_IOWAIT ? FE_IOWAIT : 0);
@@ -230,6 +262,10 @@ static void translate(struct feed_stage *fs, const struct script_event *ev, stru
 		about(fs, out, FEED_NAME, ev->who);
 		memcpy(out->next_comm, &ev->x, sizeof(ev->x));
 		break;
+	case OP_PICK:
+		fs->people[ev->who].out = !ev->x;
+		about(fs, out, FEED_NAME, ev->who);
+		break;
 	case OP_SYS_ENTER:
 		out->op = FEED_SYS_ENTER;
 		out->key = ev->arg;
@@ -256,6 +292,9 @@ static void stage_apply(void *ctx, const struct script_event *ev)
 		return;
 	case OP_LIMIT:
 		limit(fs, ev);
+		return;
+	case OP_SELECT:
+		choose(fs, ev);
 		return;
 	case OP_WINDOW:
 		if (fs->nends == MAX_WINDOWS)
