@@ -354,7 +354,7 @@ static void show_tables(struct bpf_load *l)
 	r->seed_cpu = bpf_program__fd(seed_cpu(l));
 	r->moves_fd = bpf_map__fd(k->maps.moves);
 	r->paths_fd = bpf_map__fd(k->maps.group_paths);
-	r->watch_calls = l->o->events & EV_SYSCALLS;
+	bpf_reader__watch(r, l->o->events);
 }
 
 /* ---- tables ---- */

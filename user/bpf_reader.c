@@ -14,6 +14,7 @@
 #include "bpf_reader.h"
 #include "clock.h"
 #include "engine_util.h"
+#include "opts.h"
 
 /* ---- tables ---- */
 
@@ -324,6 +325,23 @@ static int read_moves(struct bpf_reader *r)
 
 /* ---- a report ---- */
 
+void bpf_reader__watch(struct bpf_reader *r, uint32_t events)
+{
+	static const struct {
+		uint32_t events, classes;
+	} what[] = {
+		{EV_SYSCALLS, 1U << AC_USER | 1U << AC_SYS},
+		{EV_IRQS, 1U << AC_IRQ},
+		{EV_SOFTIRQS, 1U << AC_SOFTIRQ},
+		{EV_HCALLS, 1U << AC_HV},
+	};
+
+	r->watch_calls = events & EV_SYSCALLS;
+	r->absent = 0;
+	for (size_t i = 0; i < sizeof(what) / sizeof(what[0]); i++)
+		r->absent |= events & what[i].events ? 0 : what[i].classes;
+}
+
 int bpf_reader__take(struct bpf_reader *rd, struct report *r)
 {
 	int err;
@@ -333,6 +351,7 @@ int bpf_reader__take(struct bpf_reader *rd, struct report *r)
 	r->engine = "bpf";
 	r->selection = rd->selection;
 	r->reason = "bpf is the default and works on this kernel";
+	r->absent = rd->absent;
 	clock_wall_of(rd->win.start, &r->start_wall);
 	engine__host(r, rd->ncpus, rd->online);
 	err = bpf_table__refresh(&rd->cpus);

@@ -52,6 +52,7 @@ struct bpf_reader {
 	int seed_cpu;	       /* of the program that seats whoever runs on a CPU */
 	int *maps, *progs;     /* all of them, for what they cost; owned */
 	size_t nr_maps, nr_progs;
+	uint32_t absent;  /* as in struct report: what is not watched */
 	bool watch_calls; /* system calls tell what a running task does */
 	struct window win;
 	uint64_t index;
@@ -66,6 +67,9 @@ void bpf_reader__unmap(struct bpf_reader *r);
 
 /* Brings a copied table up to date; a mapped one always is. 0 or -errno. */
 int bpf_table__refresh(struct bpf_table *t);
+
+/* What is watched, EV_* of opts.h: of the rest its reports say nothing. */
+void bpf_reader__watch(struct bpf_reader *r, uint32_t events);
 
 /* Publishes the start (ns, CLOCK_MONOTONIC) of window `epoch`. */
 void bpf_reader__publish(struct bpf_reader *r, uint32_t epoch, uint64_t start);

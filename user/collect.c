@@ -1434,6 +1434,7 @@ int collect__window(struct collect *c, const struct tables *t, const struct wind
 		c->r.engine = r->engine;
 		c->r.reason = r->reason;
 		c->r.selection = r->selection;
+		c->r.absent = r->absent;
 		c->r.index = r->index;
 		c->r.start_ns = w->start;
 		c->r.end_ns = w->end;

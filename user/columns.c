@@ -466,9 +466,72 @@ bool column__has(const struct column *c, enum ent kind, unsigned int use)
 	return c->at[kind].type != FIELD_NONE && (c->at[kind].use & use);
 }
 
-bool column__absent(const struct report *r, enum col_id id)
+#define BITS(a)	    (1U << AC_##a)
+#define OFF_CLASSES (BITS(WAIT) | BITS(SLEEP) | BITS(BLOCKED) | BITS(IOWAIT) | BITS(STOPPED))
+
+/* What a column is made of, as in report.absent: all of that must be lacking. 0: nothing can. */
+static uint32_t made_of(enum col_id id, enum ent kind)
 {
-	return id >= COL_USER && id <= COL_IDLE && (r->absent & (1U << (id - COL_USER)));
+	if (id >= COL_USER && id <= COL_IDLE)
+		return 1U << (id - COL_USER);
+	switch (id) {
+	case COL_INTR:
+		return BITS(IRQ) | BITS(SOFTIRQ) | BITS(HV);
+	case COL_BLKIO:
+		return BITS(BLOCKED) | BITS(IOWAIT);
+	case COL_OFFCPU:
+		return OFF_CLASSES;
+	case COL_SWITCHES:
+	case COL_MOVES:
+	case COL_VOLUNTARY:
+	case COL_INVOLUNTARY:
+		return LACK_SWITCHES;
+	case COL_UID:
+		return LACK_USERS;
+	case COL_CGROUP:
+	case COL_CGROUP_ID:
+		return LACK_GROUPS;
+	case COL_ID:
+		return kind == ENT_GROUP ? LACK_GROUPS : 0;
+	case COL_START:
+		return kind == ENT_PROC || kind == ENT_TASK ? LACK_STARTS : 0;
+	default:
+		return 0;
+	}
+}
+
+/* A share of what is not known says nothing, whatever it is. */
+static bool meaningless(const struct report *r, enum col_id id, enum ent kind)
+{
+	if (kind == ENT_SYSTEM && (r->absent & LACK_SYSTEM))
+		return id == COL_TASKS || id == COL_SWITCHES || id == COL_ONCPU ||
+		       id == COL_UTIL || id == COL_INTR || id == COL_BLKIO || id == COL_OFFCPU ||
+		       (id >= COL_USER && id <= COL_IDLE);
+	if (id == COL_UTIL)
+		return r->absent & (kind == ENT_CPU ? BITS(IDLE) : BITS(SLEEP));
+	return (id == COL_CGROUP || id == COL_CGROUP_ID) && (r->absent & LACK_GROUPS);
+}
+
+void column__told(const struct column *c, const struct report *r, const struct item *it,
+		  struct names *n, struct value *v)
+{
+	enum col_id id = c - columns;
+	uint32_t of;
+
+	column__get(c, it, n, v);
+	if (!r->absent)
+		return;
+	of = made_of(id, it->kind);
+	if (meaningless(r, id, it->kind) ||
+	    (of && (r->absent & of) == of && v->type == VALUE_UINT && !v->u))
+		v->type = VALUE_NULL;
+}
+
+bool column__nullable(const struct column *c, enum ent kind)
+{
+	enum col_id id = c - columns;
+
+	return c->nullable || made_of(id, kind) || (id == COL_TASKS && kind == ENT_SYSTEM);
 }
 
 void column__get(const struct column *c, const struct item *it, struct names *n, struct value *v)

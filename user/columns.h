@@ -198,8 +198,12 @@ bool column__has(const struct column *c, enum ent kind, unsigned int use);
 /* Its value, VALUE_NULL when there is none. n may be NULL where no call is asked for its name. */
 void column__get(const struct column *c, const struct item *it, struct names *n, struct value *v);
 
-/* True for the time of a class of which r's source cannot tell: to be shown as nothing. */
-bool column__absent(const struct report *r, enum col_id id);
+/* The same of an entity in r: VALUE_NULL also for what is zero because r's source cannot tell. */
+void column__told(const struct column *c, const struct report *r, const struct item *it,
+		  struct names *n, struct value *v);
+
+/* Whether it may be null of such an entity. */
+bool column__nullable(const struct column *c, enum ent kind);
 
 /* Its value as a number; texts and nulls are 0. */
 uint64_t column__number(enum col_id id, const struct item *it);

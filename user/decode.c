@@ -545,6 +545,11 @@ void decode__caps(const struct decode *d, struct feed_caps *caps)
 	caps->wakeups = d->have[K_WAKEUP] || d->have[K_WAKING] || d->have[K_STAT_SLEEP];
 	caps->syscall_enter = d->have[K_SYS_ENTER];
 	caps->syscall_exit = d->have[K_SYS_EXIT];
+	caps->calls_unasked = !(d->groups & EV_SYSCALLS);
+	caps->irqs_unasked = !(d->groups & EV_IRQS);
+	caps->softirqs_unasked = !(d->groups & EV_SOFTIRQS);
+	caps->reasons = d->have[K_SWITCH];
+	caps->iowaits = d->have[K_STAT_IOWAIT];
 	caps->irqs = d->have[K_IRQ_ENTRY] && d->have[K_IRQ_EXIT];
 	caps->softirqs = d->have[K_SOFTIRQ_ENTRY] && d->have[K_SOFTIRQ_EXIT];
 	caps->hcalls = d->have[K_HCALL_ENTRY] && d->have[K_HCALL_EXIT];

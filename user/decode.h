@@ -48,7 +48,8 @@ void decode__limit(struct decode *d, uint32_t groups);
  */
 int decode__format(struct decode *d, const char *system, const char *text, size_t len);
 
-/* What there are formats for, as far as this says what is recorded. */
+/* What there are formats for, as far as this says what is recorded; `machine` and `everyone` stay.
+ */
 void decode__caps(const struct decode *d, struct feed_caps *caps);
 
 /* Whether there is a format for this event, such as "sched_switch". */

@@ -42,6 +42,7 @@ struct engine {
 	char selection[512];  /* in words */
 	unsigned int depth;
 	struct feed_caps caps;
+	bool all; /* nothing is left out by -e, which takes formats away */
 	bool has_switch, has_exit; /* sched_switch, sched_process_exit */
 	enum report_level level;
 	char path[256]; /* escaped */
@@ -119,6 +120,7 @@ static int file_open(struct engine **out, const struct opts *o, enum report_leve
 		return err;
 	}
 	decode__limit(e->d, o->events);
+	e->all = o->events == EV_ALL;
 	esc__fit(e->path, sizeof(e->path), strcmp(o->read, "-") ? o->read : "stdin", 100, true);
 	e->why = why;
 	e->why_len = len;
@@ -218,6 +220,8 @@ static int begin(struct engine *e, uint64_t start)
 		return err;
 	e->caps.switches |= info->has_switches;
 	e->caps.comms = true;
+	e->caps.everyone = !info->per_task;
+	e->caps.hcalls |= info->arch[0] && !engine__has_hcalls(info->arch);
 	feed__caps(e->f, &e->caps);
 	return tids__each(e->tids, tell_task, e);
 }
@@ -241,7 +245,7 @@ static int on_sample(struct engine *e, const struct data_rec *r)
 	uint32_t irq;
 	int got = decode__event(e->d, &h, r->raw, r->raw_size, &ev);
 
-	e->unknown += got == -ENOENT;
+	e->unknown += got == -ENOENT && e->all;
 	e->short_raw += got == -EINVAL;
 	if (got <= 0)
 		return 0;
@@ -458,7 +462,7 @@ static void fill_notes(struct engine *e, struct report *r)
 {
 	size_t n = 0;
 
-	while (n < 4 && r->notes[n]) /* the accounts' own */
+	while (n < sizeof(r->notes) / sizeof(r->notes[0]) - 5 && r->notes[n]) /* the accounts' */
 		n++;
 	if (e->unknown + e->short_raw + e->refused) {
 		snprintf(e->note, sizeof(e->note),

@@ -438,6 +438,7 @@ static int open_events(struct engine *e, const struct opts *o)
 	engine__online(e->online, e->ncpus);
 	for (uint32_t i = 0; i < e->ncpus; i++)
 		c.sources += e->online[i];
+	decode__limit(e->decode, o->events | EV_SCHED);
 	e->start = e->pass_at = clock_ns();
 	e->sample_type = perf_events__sample_type(&c);
 	err = perf_events__new(&e->pe, &c, e->decode, e->why, e->why_len);
@@ -527,7 +528,7 @@ static int complete_until(struct engine *e, uint64_t end)
 /* What happens while /proc is read brings the seeds up to date; then the window is opened. */
 static int first_window(struct engine *e, enum report_level level, pid_t command)
 {
-	struct feed_caps caps;
+	struct feed_caps caps = {.machine = true, .everyone = true};
 	int err;
 
 	err = proc__tasks("/proc", keep_seed, e);
@@ -541,6 +542,7 @@ static int first_window(struct engine *e, enum report_level level, pid_t command
 	feed__select(e->feed, e->sel, (uint32_t)getpid());
 	feed__depth(e->feed, e->depth);
 	decode__caps(e->decode, &caps);
+	caps.hcalls |= !engine__has_hcalls(NULL);
 	feed__caps(e->feed, &caps);
 	if (command > 0)
 		feed__command(e->feed, command);
@@ -633,16 +635,6 @@ static void perf_announce(struct engine *e, uint64_t end)
 	e->limit = end;
 }
 
-static void fill_notes(struct report *r)
-{
-	size_t i = 0, n = sizeof(r->notes) / sizeof(r->notes[0]);
-
-	while (i < n && r->notes[i])
-		i++;
-	if (i < n)
-		r->notes[i] = "blocked holds iowait: the events do not tell what a task waits for";
-}
-
 static int perf_roll(struct engine *e, uint64_t end, struct report *r)
 {
 	uint64_t start = e->start;
@@ -667,7 +659,6 @@ static int perf_roll(struct engine *e, uint64_t end, struct report *r)
 	engine__cost(r, &e->cpu_before);
 	r->cost.map_bytes = perf_events__bytes(e->pe);
 	r->cost.bpf_runs = since_last(&e->count_before, feed__count(e->feed));
-	fill_notes(r);
 	return 0;
 }
 

@@ -56,6 +56,17 @@ bool engine__locked_down(void)
 	return yes;
 }
 
+bool engine__has_hcalls(const char *arch)
+{
+	struct utsname u;
+
+	if (!arch) {
+		uname(&u);
+		arch = u.machine;
+	}
+	return !strncmp(arch, "ppc", 3);
+}
+
 void engine__cost(struct report *r, uint64_t *cpu_before)
 {
 	struct timespec ts;

@@ -16,6 +16,9 @@ void engine__host(struct report *r, uint32_t possible, const bool *online);
 
 /* Whether the kernel is locked down to confidentiality: neither perf nor BPF may look into it. */
 bool engine__locked_down(void);
+/* Whether a machine of that architecture (as uname -m has it; NULL: this one) has hypervisor calls
+ * that a tracepoint tells of. */
+bool engine__has_hcalls(const char *arch);
 
 /* The loader's own memory, and its CPU time since *cpu_before (ns), which moves on. */
 void engine__cost(struct report *r, uint64_t *cpu_before);

@@ -653,9 +653,11 @@ int feed__seed(struct feed *f, const struct feed_seed *s)
 	memcpy(u->comm, s->comm, strnlen(s->comm, ACCT_COMM_LEN));
 	l = link_make(u, 1, true);
 	slot = flow_seed_begin(u, l, cpu, &f->cpus[cpu], &n, &in, true);
-	if (known && s->cls >= AC_WAIT && s->cls <= AC_STOPPED)
+	if (known && s->cls >= AC_WAIT && s->cls <= AC_STOPPED) {
 		flow_seed_state(&l->st, &n, s->cls, s->kthread ? KEY_NO_CALL : s->key);
-	else /* until an event tells where it runs */
+		if (!f->calls_told) /* nor will anything tell when it is over */
+			flow_forget_mode(&l->st);
+	} else /* until an event tells where it runs */
 		flow_unknown_state(&l->st, n.now, &n);
 	if (!known) /* so that its first CPU is no migration */
 		l->st.flags &= ~AS_RAN;
@@ -765,15 +767,18 @@ static void fill_notes(const struct feed *f, struct report *r)
 	} notes[] = {
 		{c->switches, "sched_switch was not recorded: off-CPU time is not known, and who "
 			      "ran is only known at events"},
-		{c->syscall_enter && c->syscall_exit,
+		{(c->syscall_enter && c->syscall_exit) || c->calls_unasked,
 		 "system calls were not recorded from both ends: there are none in this report, "
 		 "and user and sys time are not told apart (busy)"},
 		{c->wakeups, "wakeups were not recorded: waiting for a CPU after a sleep counts as "
 			     "sleep"},
-		{c->irqs, "interrupts were not recorded: their time is the interrupted tasks'"},
-		{c->softirqs, "softirqs were not recorded: their time is the interrupted tasks'"},
+		{c->irqs || c->irqs_unasked, "interrupts were not recorded: their time is the interrupted tasks'"},
+		{c->softirqs || c->softirqs_unasked, "softirqs were not recorded: their time is the interrupted tasks'"},
 		{c->forks, "forks were not recorded: when tasks began is not known"},
 		{c->comms, "names of tasks were not recorded"},
+		{c->machine, "users and cgroups are not recorded"},
+		{!c->reasons || c->iowaits,
+		 "blocked holds iowait: the events do not tell what a task waits for"},
 	};
 	size_t n = 0;
 
@@ -836,15 +841,30 @@ static uint32_t absent(const struct feed_caps *c)
 		{c->irqs, 1U << AC_IRQ},
 		{c->softirqs, 1U << AC_SOFTIRQ},
 		{c->hcalls, 1U << AC_HV},
-		{c->syscall_enter && c->syscall_exit, 1U << AC_USER},
+		{c->syscall_enter && c->syscall_exit, 1U << AC_USER | 1U << AC_SYS},
 		{c->switches, 1U << AC_WAIT | 1U << AC_SLEEP | 1U << AC_BLOCKED | 1U << AC_IOWAIT |
-				      1U << AC_STOPPED},
+				      1U << AC_STOPPED | 1U << AC_IDLE | LACK_SWITCHES},
+		{c->wakeups, 1U << AC_WAIT},
+		{c->reasons, 1U << AC_BLOCKED | 1U << AC_IOWAIT | 1U << AC_STOPPED},
+		{c->iowaits, 1U << AC_IOWAIT},
+		{c->machine, LACK_USERS | LACK_GROUPS | LACK_STARTS},
+		{c->everyone, LACK_SYSTEM},
 	};
 	uint32_t mask = 0;
 
 	for (size_t i = 0; i < sizeof(what) / sizeof(what[0]); i++)
 		mask |= what[i].told ? 0 : what[i].classes;
 	return mask;
+}
+
+/* What is left of the machine's rows are those who were watched: that is no row of a machine. */
+static void forget_others(struct report *r)
+{
+	memset(r->sys_ns, 0, sizeof(r->sys_ns));
+	memset(r->sys_cpu_ns, 0, sizeof(r->sys_cpu_ns));
+	r->sys_tasks = 0;
+	r->sys_switches = 0;
+	r->nr_cpus = 0;
 }
 
 int feed__window(struct feed *f, uint64_t end, struct report *r)
@@ -857,6 +877,8 @@ int feed__window(struct feed *f, uint64_t end, struct report *r)
 	fill_quality(f, &r->quality);
 	fill_notes(f, r);
 	r->absent = absent(&f->caps);
+	if (!f->caps.everyone)
+		forget_others(r);
 	return err;
 }
 

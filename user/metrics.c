@@ -547,6 +547,7 @@ static void add_system(struct metrics *m, const struct report *r)
 {
 	for (int i = 0; i < AC_NR; i++)
 		m->sys_ns[i] += r->sys_ns[i];
+	m->absent = r->absent;
 	m->switches += r->sys_switches;
 	m->windows++;
 	m->last_ns = r->end_ns - r->start_ns;

@@ -92,8 +92,7 @@ static int put_row(const struct writer *w, const struct source *src, size_t nr, 
 			if (!column__has(c, src[k].it.kind, USE_CSV) ||
 			    (src[k].identity && !c->identity))
 				continue;
-			if (!column__absent(w->r, c - columns))
-				column__get(c, &src[k].it, w->names, &v);
+			column__told(c, w->r, &src[k].it, w->names, &v);
 			break;
 		}
 		put_value(w->f, &v);

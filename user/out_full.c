@@ -53,8 +53,8 @@ static void put_times(const struct full *x, const struct item *it, const enum co
 	for (; *cols != COL_NR; cols++) {
 		struct value v;
 
-		column__get(&columns[*cols], it, NULL, &v);
-		if (v.type == VALUE_UINT && !column__absent(x->r, *cols))
+		column__told(&columns[*cols], x->r, it, NULL, &v);
+		if (v.type == VALUE_UINT)
 			put_ms(f, v.u);
 		else
 			fprintf(f, " %12s", "--");
@@ -79,9 +79,15 @@ static void put_name(FILE *f, const char *name)
 	fprintf(f, "%s%*s", safe, NAME_COLS - used, "");
 }
 
-static void put_util(FILE *f, const struct item *it)
+static void put_util(const struct full *x, const struct item *it)
 {
-	fprintf(f, " | %5.1f%%", (double)column__number(COL_UTIL, it) / 1000);
+	struct value v;
+
+	column__told(&columns[COL_UTIL], x->r, it, NULL, &v);
+	if (v.type == VALUE_UINT)
+		fprintf(x->f, " | %5.1f%%", (double)v.u / 1000);
+	else
+		fprintf(x->f, " | %6s", "--");
 }
 
 /* --- one row of a task, a process or the system --- */
@@ -107,7 +113,7 @@ static void put_task_row(const struct full *x, const char *id, const char *comm,
 	put_times(x, it, on_cols);
 	fputs(" |", f);
 	put_times(x, it, off_cols);
-	put_util(f, it);
+	put_util(x, it);
 	if (moves)
 		fprintf(f, " %6" PRIu64, *moves);
 	fputc('\n', f);
@@ -274,7 +280,7 @@ static void put_cpu_row(const struct full *x, const char *label, const struct re
 
 	fprintf(f, "\t[%8s]", label);
 	put_times(x, &it, cpu_cols);
-	put_util(f, &it);
+	put_util(x, &it);
 	fprintf(f, " %10" PRIu64 "\n", c->switches);
 }
 
@@ -317,7 +323,7 @@ static int put_groups(const struct full *x)
 		put_times(x, &items[i], on_cols);
 		fputs(" |", x->f);
 		put_times(x, &items[i], off_cols);
-		put_util(x->f, &items[i]);
+		put_util(x, &items[i]);
 		fputs("  ", x->f);
 		esc__put(x->f, g->path ? g->path : "");
 		fputc('\n', x->f);

@@ -47,6 +47,7 @@ static const struct {
 
 struct writer {
 	FILE *f;
+	const struct report *r;
 	struct names *names;
 	int err;
 };
@@ -87,17 +88,18 @@ static json_t *value_json(const struct value *v)
 	}
 }
 
-static json_t *entity_json(const struct item *it, struct names *n);
+static json_t *entity_json(const struct writer *w, const struct item *it);
 
 /* An array of nr structs of one kind, stride bytes apart. */
-static json_t *array_json(enum ent kind, const void *v, size_t nr, size_t stride, struct names *n)
+static json_t *array_json(const struct writer *w, enum ent kind, const void *v, size_t nr,
+			  size_t stride)
 {
 	json_t *a = json_array();
 
 	for (size_t i = 0; a && i < nr; i++) {
 		struct item it = {kind, (const char *)v + i * stride};
 
-		if (json_array_append_new(a, entity_json(&it, n))) {
+		if (json_array_append_new(a, entity_json(w, &it))) {
 			json_decref(a);
 			return NULL;
 		}
@@ -105,7 +107,7 @@ static json_t *array_json(enum ent kind, const void *v, size_t nr, size_t stride
 	return a;
 }
 
-static json_t *entity_json(const struct item *it, struct names *n)
+static json_t *entity_json(const struct writer *w, const struct item *it)
 {
 	const struct rep_calls *calls = item__calls(it);
 	json_t *o = json_object();
@@ -116,7 +118,7 @@ static json_t *entity_json(const struct item *it, struct names *n)
 
 		if (!column__has(&columns[i], it->kind, USE_JSON))
 			continue;
-		column__get(&columns[i], it, n, &v);
+		column__told(&columns[i], w->r, it, w->names, &v);
 		err = json_object_set_new(o, columns[i].key, value_json(&v));
 	}
 	if (!err && it->kind == ENT_TASK) {
@@ -124,11 +126,11 @@ static json_t *entity_json(const struct item *it, struct names *n)
 
 		err = json_object_set_new(
 			o, "cpus",
-			array_json(ENT_TASK_CPU, t->cpus, t->nr_cpus, sizeof(*t->cpus), n));
+			array_json(w, ENT_TASK_CPU, t->cpus, t->nr_cpus, sizeof(*t->cpus)));
 	}
 	if (!err && calls)
 		err = json_object_set_new(
-			o, "calls", array_json(ENT_CALL, calls->v, calls->n, sizeof(*calls->v), n));
+			o, "calls", array_json(w, ENT_CALL, calls->v, calls->n, sizeof(*calls->v)));
 	if (err) {
 		json_decref(o);
 		return NULL;
@@ -179,7 +181,7 @@ static void put_array(struct writer *w, const struct report *r, const char *key,
 
 		if (i)
 			fputc(',', w->f);
-		put(w, entity_json(&it, w->names));
+		put(w, entity_json(w, &it));
 	}
 	fputc(']', w->f);
 }
@@ -198,14 +200,14 @@ static json_t *notes_json(const struct report *r)
 
 int out__json(const struct report *r, struct names *n, const struct out_opts *o)
 {
-	struct writer w = {.f = o->f, .names = n};
+	struct writer w = {.f = o->f, .r = r, .names = n};
 
 	fprintf(w.f, "{\"schema\":%d", SCHEMA_NR);
 	for (size_t i = 0; i < NR(objects); i++) {
 		struct item it = {objects[i].kind, object_rec(r, objects[i].kind)};
 
 		fprintf(w.f, ",\"%s\":", objects[i].key);
-		put(&w, entity_json(&it, n));
+		put(&w, entity_json(&w, &it));
 	}
 	fputs(",\"notes\":", w.f);
 	put(&w, notes_json(r));
@@ -222,12 +224,12 @@ static json_t *ref_array(const char *def)
 }
 
 /* The schema of one column: its type from the unit, null where it may be missing. */
-static json_t *column_schema(const struct column *c)
+static json_t *column_schema(const struct column *c, enum ent kind)
 {
 	const char *type = c->unit == UNIT_TEXT	  ? "string"
 			   : c->unit == UNIT_FLAG ? "boolean"
 						  : "integer";
-	json_t *s = c->nullable ? json_pack("{s:[s,s]}", "type", type, "null")
+	json_t *s = column__nullable(c, kind) ? json_pack("{s:[s,s]}", "type", type, "null")
 				: json_pack("{s:s}", "type", type);
 
 	for (size_t i = 0; s && c->values && c->values[i]; i++) {
@@ -261,7 +263,7 @@ static json_t *entity_schema(enum ent kind)
 
 	for (int i = 0; !err && i < COL_NR; i++)
 		if (column__has(&columns[i], kind, USE_JSON))
-			err = require(s, columns[i].key, column_schema(&columns[i]));
+			err = require(s, columns[i].key, column_schema(&columns[i], kind));
 	if (!err && kind == ENT_TASK)
 		err = require(s, "cpus", ref_array("task_cpu"));
 	if (!err && ent__has_calls(kind))

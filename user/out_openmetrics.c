@@ -28,6 +28,7 @@ struct text {
 	char *buf;
 	size_t len, size;
 	bool om;
+	uint32_t absent; /* as in struct metrics */
 	bool failed; /* no memory: what is there is not to be used */
 };
 
@@ -78,6 +79,12 @@ static void put_digits(struct text *t, uint64_t v, int width)
 		n++;
 	} while (width ? n < width : v != 0);
 	put_n(t, p, n);
+}
+
+/* True when the source could not tell of a class: its series is left out. */
+static bool untold(const struct text *t, int cls, uint64_t ns)
+{
+	return !ns && (t->absent & (1U << cls));
 }
 
 /* ---- families ---- */
@@ -228,11 +235,15 @@ static void put_system(struct text *t, const struct metrics *m)
 	static const struct family groups = {"system_groups", GAUGE, false,
 					     "Cgroups with tasks in the last window."};
 
-	begin(t, &seconds);
-	for (int c = 0; c < AC_IDLE; c++)
-		sample(t, &seconds, NULL, "class", report__class_name(c), m->sys_ns[c]);
-	single(t, &switches, m->switches);
-	single(t, &tasks, m->tasks);
+	if (!(m->absent & LACK_SYSTEM)) {
+		begin(t, &seconds);
+		for (int c = 0; c < AC_IDLE; c++)
+			if (!untold(t, c, m->sys_ns[c]))
+				sample(t, &seconds, NULL, "class", report__class_name(c),
+				       m->sys_ns[c]);
+		single(t, &switches, m->switches);
+		single(t, &tasks, m->tasks);
+	}
 	if (m->level >= LEVEL_PROCESS)
 		single(t, &procs, m->nr_procs);
 	if (m->level >= LEVEL_GROUP)
@@ -255,7 +266,8 @@ static void put_cpus(struct text *t, const struct metrics *m)
 		for (int c = 0; c < AC_NR; c++) {
 			char label[24];
 
-			if (c >= AC_ONCPU_NR && c != AC_IDLE)
+			if ((c >= AC_ONCPU_NR && c != AC_IDLE) ||
+			    untold(t, c, m->cpus[i].ns[c]))
 				continue;
 			snprintf(label, sizeof(label), "cpu=\"%u\"", m->cpus[i].cpu);
 			sample(t, &seconds, label, "class", report__class_name(c),
@@ -309,7 +321,8 @@ static void put_entity(struct text *t, const struct series *s, const struct metr
 		return;
 	}
 	for (int i = 0; i < s->nr; i++)
-		if (!s->sparse || e->v[s->first + i])
+		if ((!s->sparse || e->v[s->first + i]) &&
+		    !(s->value == class_name && untold(t, i, e->v[s->first + i])))
 			sample(t, &s->f, e->labels, s->key, s->key ? s->value(i) : NULL,
 			       e->v[s->first + i]);
 }
@@ -476,7 +489,7 @@ static void put_tally(struct text *t, enum ent kind, const void *rec, const char
 
 char *metrics__text(const struct metrics *m, enum metrics_format format, size_t *len)
 {
-	struct text t = {.om = format == METRICS_OPENMETRICS};
+	struct text t = {.om = format == METRICS_OPENMETRICS, .absent = m->absent};
 
 	put_build(&t, m);
 	put_windows(&t, m);

@@ -109,7 +109,7 @@ static void cpu_line(const struct text *x, const struct rep_cpu *c, const char *
 
 		if (!l->shown[i])
 			continue;
-		if (c->online_ns && !(x->r->absent & (1U << cpu_classes[i].cls)))
+		if (c->online_ns && (p > 0 || !(x->r->absent & (1U << cpu_classes[i].cls))))
 			fprintf(x->f, "%*.1f%%", CPU_CELL - 1, p < 999.9 ? p : 999.9);
 		else
 			fprintf(x->f, "%*s", CPU_CELL, "-");

@@ -305,10 +305,23 @@ static void cost_line(const struct rep_cost *c, struct wrap *w)
 	out__wrap(w, "%.1f MiB resident", (double)c->loader_rss_bytes / (1 << 20));
 }
 
+/* Of whom the tables are, and of whom not. */
+static void selection_line(const struct report *r, struct wrap *w)
+{
+	if (!r->selected)
+		return;
+	wrap_put(w, "selected:");
+	wrap_put(w, r->selection ? r->selection : "COMMAND and its descendants");
+	if (!(r->absent & LACK_SYSTEM))
+		wrap_put(w, "(the rows of CPUs and interrupts are of all tasks)");
+	out__wrap_end(w);
+}
+
 void out__footer(const struct report *r, FILE *f, int width, bool color)
 {
 	struct wrap w = {.f = f, .width = width};
 
+	selection_line(r, &w);
 	quality_line(&r->quality, &w, color);
 	out__wrap_end(&w);
 	cost_line(&r->cost, &w);

@@ -117,6 +117,17 @@ struct rep_host {
 	uint32_t cpus_online, cpus_possible;
 };
 
+/*
+ * What a report's source may be unable to tell, besides classes. A number that is zero for want of
+ * that is no number: it is null, and empty where there are no nulls. What is told of it all the
+ * same, a kernel thread's sys without system calls, say, stays.
+ */
+#define LACK_SWITCHES (1U << 16) /* switches, migrations */
+#define LACK_USERS    (1U << 17)
+#define LACK_GROUPS   (1U << 18)
+#define LACK_STARTS   (1U << 19) /* when a task began that was there before */
+#define LACK_SYSTEM   (1U << 20) /* all of the system's own row, and there are no CPUs' */
+
 struct report {
 	enum report_level level; /* the finest level that is filled */
 	const char *engine, *reason;
@@ -127,7 +138,7 @@ struct report {
 	struct rep_quality quality;
 	struct rep_cost cost;
 
-	uint32_t absent; /* 1 << AC_*: the source cannot tell of these; they are empty, not zero */
+	uint32_t absent; /* 1 << AC_* and LACK_*: of these the source cannot tell */
 	uint64_t sys_ns[AC_NR];	    /* tasks' classes; AC_IDLE is the CPUs' idle time */
 	uint64_t sys_cpu_ns[AC_NR]; /* the sum of the CPU rows: interrupts taken while idle too */
 	uint64_t sys_tasks, sys_procs, sys_groups, sys_switches;
@@ -144,7 +155,7 @@ struct report {
 	struct rep_task *tasks;
 	size_t nr_tasks;
 
-	const char *notes[8]; /* one line each: what the engine could not see; NULL-terminated */
+	const char *notes[16]; /* one line each: what the engine could not see; NULL-terminated */
 };
 
 /* Sum of the on-CPU classes, of the off-CPU classes, in ns. */

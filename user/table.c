@@ -106,9 +106,7 @@ static const char *cell(const struct table *t, size_t col, const struct table_ro
 		*set = true;
 		return out__call_label(buf, CELL_LEN, t->names, call->key);
 	}
-	column__get(&columns[c->id], &row->it, t->names, &v);
-	if (column__absent(t->r, c->id))
-		v = (struct value){.type = VALUE_NULL};
+	column__told(&columns[c->id], t->r, &row->it, t->names, &v);
 	if (v.type == VALUE_TEXT)
 		*set = *v.s != '\0';
 	else if (v.type == VALUE_UINT)

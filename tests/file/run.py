@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import perfdata # pylint: disable=wrong-import-position
 import run # pylint: disable=wrong-import-position
 from perfdata import CALLCHAIN, CPU, ID, IDENTIFIER, IP, RAW, READ, TID, TIME # pylint: disable=wrong-import-position
-from run import CLASSES, ONCPU, TOOL, TOP, Fail, call, equal, laws, need, task, test # pylint: disable=wrong-import-position
+from run import CLASSES, ONCPU, TOOL, TOP, Fail, call, equal, laws, need, oncpu, task, test # pylint: disable=wrong-import-position
 
 run.tests.clear() # those of the live system are not ours
 
@@ -609,7 +609,140 @@ def curt_15_softirqs():
     equal((c["errors"], c["elapsed_ns"], c["oncpu_ns"], c["irq_stolen_ns"]), (1, 300, 200, 100), "the call")
 
 
+# ---- a part of it ----
+
+def family(r):
+    """7 forks 8, which execs; 9 is somebody else, on the other CPU; 2 and 5 are the kernel's."""
+    for pid, parent, name in ((1, 0, "init"), (2, 0, "kthreadd"), (5, 2, "kworker"), (7, 1, "seven"), (9, 1, "nine")):
+        r.fork(0, 0, pid, parent, pid, parent)
+        r.comm(0, 0, pid, pid, name)
+    r.switch(1000, 0, IDLE, SEVEN, "R")
+    r.switch(1000, 1, (0, "swapper/1"), (9, "nine"), "R")
+    r.call(1100, 0, 7, 3, to=1200)
+    r.call(1150, 1, 9, 0, to=1250)
+    r.call(1300, 0, 7, 57)
+    r.fork(1350, 0, 8, 7, 8, 7)
+    r.sample(1350, 0, 7, "sched_process_fork", parent_comm="seven", parent_pid=7, child_comm="seven", child_pid=8)
+    r.sample(1400, 0, 7, "sys_exit", id=57, ret=8)
+    r.switch(1500, 0, SEVEN, (8, "seven"), "S")
+    r.sample(1600, 0, 8, "task_rename", pid=8, oldcomm="seven", newcomm="eight")
+    r.sample(1600, 0, 8, "sched_process_exec", filename="/bin/eight", pid=8, old_pid=8)
+    r.switch(1700, 0, (8, "eight"), (5, "kworker"), "S")
+    r.switch(1800, 0, (5, "kworker"), IDLE, "S")
+    r.switch(2000, 1, (9, "nine"), (0, "swapper/1"), "S")
+    return r
+
+
+def chosen(*opts):
+    rep = made(family(perfdata.Recording()), *opts)
+    laws(rep, selected=True)
+    return rep, sorted((t["tid"], t["exec"]) for t in rep["tasks"] if t["tid"])
+
+
+@test
+def selected_tasks():
+    whole = made(family(perfdata.Recording()))
+    for opts, want in ((["-t", "7"], [(7, 0)]), (["-p", "7,9"], [(7, 0), (9, 0)]), (["-p", "7", "-t", "9"], []),
+                       (["-c", "eig*"], [(8, 1)]), (["-c", "seven"], [(7, 0), (8, 0)]),
+                       (["-c", "seven", "--follow"], [(7, 0), (8, 0), (8, 1)]),
+                       (["-p", "1", "--follow"], [(1, 0), (7, 0), (8, 0), (8, 1), (9, 0)]),
+                       (["--no-kthreads"], [(1, 0), (7, 0), (8, 0), (8, 1), (9, 0)]),
+                       (["-x"], [(1, 0), (2, 0), (5, 0), (7, 0), (8, 0), (8, 1), (9, 0)]),
+                       (["-t", "4711"], [])):
+        rep, have = chosen(*opts)
+        equal(have, want, "tasks with %s" % " ".join(opts))
+        equal(rep["tool"]["selection"], " ".join(opts), "what was selected")
+        for t in rep["tasks"]:
+            equal({k: t[k] for k in CLASSES}, {k: task(whole, t["tid"], t["exec"])[k] for k in CLASSES},
+                  "times of %s with %s" % (t["comm"], " ".join(opts)))
+        # what is not selected is somebody's: the rows of the machine stay complete, calls of others are not looked at
+        for a, b in zip(rep["cpus"], whole["cpus"]):
+            equal((sum(a[k] for k in ONCPU), a["idle_ns"], a["switches"]),
+                  (sum(b[k] for k in ONCPU), b["idle_ns"], b["switches"]), "CPU %d with %s" % (a["cpu"], opts))
+        equal(rep["system"]["switches"], whole["system"]["switches"], "switches")
+    rep, _ = chosen("-t", "7")
+    equal({c["name"] for c in rep["system"]["calls"]}, {"fork", "close"}, "calls of the selected")
+    with Made(family(perfdata.Recording())) as path:
+        _, out, _ = tool("-r", path, "-t", "7")
+        need(b"selected: -t 7 (the rows of CPUs and interrupts are of all tasks)" in out, "%s", out.decode())
+
+
+@test
+def selected_cpus():
+    rep, have = chosen("-C", "1")
+    equal([c["cpu"] for c in rep["cpus"]], [1], "CPUs")
+    need((9, 0) in have and (7, 0) not in [(t["tid"], t["exec"]) for t in rep["tasks"] if oncpu(t)], "%s", have)
+    equal(task(rep, 9)["user_ns"] + task(rep, 9)["sys_ns"], 1000, "its time")
+    with Made(family(perfdata.Recording())) as path:
+        status, out, err = tool("-r", path, "-C", "0,2", "-f", "json")
+        equal((status, out), (1, b""), "status and output for a CPU that was not there")
+        equal(err, "utilbpf: cannot select CPU 2: the recorded machine has 2 CPUs\n", "stderr")
+
+
+@test
+def selected_calls():
+    """By the recorded machine's numbers."""
+    rep, _ = chosen("--syscall", "close")
+    equal([(c["name"], c["count"]) for c in rep["system"]["calls"]], [("close", 1)], "calls")
+    times(task(rep, 7), user=300, sys=200, sleep=500)
+    r = family(perfdata.Recording(arch="ppc64le"))
+    rep = made(r, "--syscall", "read")
+    equal([(c["name"], c["count"]) for c in rep["system"]["calls"]], [("read", 1)], "calls of powerpc")
+    with Made(r) as path:
+        status, out, err = tool("-r", path, "--syscall", "nonsense", "-f", "json")
+        equal((status, out), (1, b""), "status and output for a call that is none")
+        equal(err, "utilbpf: cannot select nonsense: there is no such system call\n", "stderr")
+        for opts, word in ((["-u", "0"], "users"), (["-G", "/"], "cgroups")):
+            status, _, err = tool("-r", path, *opts)
+            equal((status, err.count("\n")), (2, 1), "status and lines of: %s" % err)
+            need(word in err, "%s", err)
+
+
 # ---- what is missing, and what is damaged ----
+
+@test
+def null_is_not_zero():
+    whole = made(story(perfdata.Recording()))
+    for e in whole["processes"] + whole["tasks"]:
+        need(e["uid"] is run.UNTOLD and e["cgroup"] is None and e["cgroup_id"] is None, "%s", e)
+    equal([(g["cgroup"], g["id"]) for g in whole["groups"]], [(None, None)], "groups")
+    need(any("users and cgroups" in n for n in whole["notes"]), "%s", whole["notes"])
+    need(task(whole, 7)["start_ns"] is run.UNTOLD, "7 was there before")
+    need(task(whole, 7)["iowait_ns"] is not run.UNTOLD, "sched_stat_iowait was recorded")
+    for without, untold in (("sys_enter", ["user", "sys"]), ("sched_switch", ["wait", "sleep", "blocked", "iowait", "stopped"]),
+                            ("sched_wakeup", []), ("sched_stat_iowait", ["iowait"]), ("softirq_entry", ["softirq"]),
+                            ("irq_handler_exit", ["irq"])):
+        events = [e for e in perfdata.EVENTS if e != without]
+        if without == "sched_wakeup": # nor what says the same
+            events = [e for e in events if e not in ("sched_stat_sleep", "sched_stat_blocked")]
+            untold = ["wait"]
+        rep = made(story(perfdata.Recording(events=events)))
+        rep["tasks"] = [t for t in rep["tasks"] if t["tid"] == 7 or not t["tid"]]
+        for e in [rep["system"]] + rep["tasks"]:
+            have = {k for k in CLASSES if e[k] is run.UNTOLD}
+            # what is told all the same is a number: this task's last moment, preempted, is wait
+            want = {k + "_ns" for k in untold if not e[k + "_ns"]}
+            equal(have, want, "nulls without " + without)
+        need(rep["notes"], "no note without " + without)
+    rep = made(story(perfdata.Recording(events=[e for e in perfdata.EVENTS if e != "sched_switch"])))
+    need(rep["system"]["switches"] is run.UNTOLD and rep["cpus"][0]["idle_ns"] is run.UNTOLD and
+         task(rep, 7)["voluntary"] is run.UNTOLD and call(rep["system"], "close")["sleep_ns"] is run.UNTOLD,
+         "what switches tell")
+    rep = made(story(perfdata.Recording(per_task=7))) # a recording of one task: the machine's rows are nobody's
+    equal(rep["cpus"], [], "CPUs")
+    need(all(rep["system"][k] is run.UNTOLD for k in CLASSES + ["tasks", "switches", "idle_ns"]), "%s", rep["system"])
+    times(task(rep, 7), user=450, sys=850, sleep=400, blocked=200)
+    need(any("single tasks" in n for n in rep["notes"]), "%s", rep["notes"])
+    with Made(story(perfdata.Recording(per_task=7))) as path:
+        _, out, _ = tool("-r", path, "-f", "csv")
+        row = next(csv.DictReader(io.StringIO(out.decode())))
+        equal((row["level"], row["user_ns"], row["tasks"], row["processes"]), ("system", "", "", "1"), "CSV")
+        _, out, _ = tool("-r", path)
+        need(b"seven" in out and b"CPU   user" not in out, "%s", out.decode())
+        _, out, _ = tool("-r", path, "-f", "openmetrics")
+        need(b"utilbpf_system_seconds_total" not in out and b"utilbpf_cpu_seconds_total{" not in out, "%s", out.decode())
+
+
 
 @test
 def what_a_recording_lacks():
@@ -656,7 +789,7 @@ def no_recording():
     wrong(b"x" * 1000, "magic")
     wrong(b"PERFFILE" + bytes(500), "2009")
     wrong(perfdata.Recording(), "no event")
-    for args in (["-r", "f", "--", "true"], ["-r", "f", "--engine", "bpf"], ["-r", "f", "-p", "1"], ["-r", ""]):
+    for args in (["-r", "f", "--", "true"], ["-r", "f", "--engine", "bpf"], ["-r", "f", "-u", "0"], ["-r", "f", "-G", "/"], ["-r", ""]):
         status, _, err = tool(*args)
         equal((status, err.count("\n")), (2, 1), "status and lines of: %s" % err)
 

@@ -80,11 +80,27 @@ def run(args, timeout=120 * SLOW, tool=TOOL, **kw):
     return Run(p.returncode, p.stdout, p.stderr)
 
 
+class Untold(int):
+    """A number that is null in a report: a sum goes on with 0."""
+
+
+UNTOLD = Untold(0)
+MAY_BE_UNTOLD = CLASSES + ["idle_ns", "switches", "migrations", "voluntary", "involuntary", "tasks", "uid",
+                            "start_ns"]
+
+
 def parse(data):
     """JSON reports, one a line, which must be UTF-8 and hold no constant that JSON lacks."""
     def bad(name):
         raise Fail("JSON holds " + name)
-    return [json.loads(line, parse_constant=bad) for line in data.decode("utf-8").splitlines()]
+
+    def untold(o):
+        for k in MAY_BE_UNTOLD:
+            if k in o and o[k] is None:
+                o[k] = UNTOLD
+        return o
+    return [json.loads(line, parse_constant=bad, object_hook=untold)
+            for line in data.decode("utf-8").splitlines()]
 
 
 def reports(args, **kw):

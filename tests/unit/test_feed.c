@@ -364,7 +364,8 @@ static void test_caps(void **state)
 				 .irqs = true,
 				 .softirqs = true,
 				 .forks = true,
-				 .comms = true};
+				 .comms = true,
+				 .everyone = true};
 	struct feed *f = feed_at(100);
 	struct report r;
 
@@ -377,6 +378,19 @@ static void test_caps(void **state)
 	assert_true(noted(&r, "system calls"));
 	assert_true(noted(&r, "wakeups"));
 	assert_false(noted(&r, "softirqs"));
+	assert_int_equal(task(&r, A, 0)->ns[AC_BUSY], 100);
+	assert_int_equal(r.absent, 1 << AC_USER | 1 << AC_SYS | 1 << AC_HV | 1 << AC_WAIT |
+					   1 << AC_BLOCKED | 1 << AC_IOWAIT | 1 << AC_STOPPED |
+					   LACK_USERS | LACK_GROUPS | LACK_STARTS);
+	assert_int_equal(r.nr_cpus, 1);
+	report__free(&r);
+	caps.everyone = false; /* the machine's rows are those of nobody then */
+	feed__caps(f, &caps);
+	r = (struct report){0};
+	assert_int_equal(feed__window(f, 300, &r), 0);
+	assert_true(r.absent & LACK_SYSTEM);
+	assert_int_equal(r.nr_cpus, 0);
+	assert_int_equal(r.sys_ns[AC_BUSY], 0);
 	assert_int_equal(task(&r, A, 0)->ns[AC_BUSY], 100);
 	end(f, &r);
 }

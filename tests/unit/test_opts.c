@@ -467,7 +467,9 @@ static void test_read(void **state)
 	bad("-r file -- true", "leave out the COMMAND");
 	bad("-r file true", "'true' is no option");
 	bad("-r file --engine bpf", "leave out --engine");
-	bad("-r file -p 1", "every task of the recording");
+	good(&o, "-r file -p 1 -t 2 -C 0 -c x -x --no-kthreads --follow --syscall read");
+	bad("-r file -u root", "leave out -u");
+	bad("-r file -G /", "leave out -u and -G");
 	bad("serve -r file", "-r/--read does not go with serve");
 	bad("--read=", "not an empty one");
 }
