@@ -951,8 +951,11 @@ acct_inline void flow_exec(flow_who p, __u32 old_tid, struct acct_cpu *c, struct
 		return;
 	if (l->sel & SEL_ARMED)
 		l->sel = (l->sel & ~SEL_ARMED) | SEL_IN;
-	/* Its new name came before this event, within the same call. */
-	if (l->slot && l->changed && acct_before(t->st.begin, l->changed))
+	/*
+	 * Its new name came before this event, within the same call. An account that begins with
+	 * that name has no other.
+	 */
+	if (l->slot && l->changed && t->id.old_comm[0] && acct_before(t->st.begin, l->changed))
 		__builtin_memcpy(t->id.comm, t->id.old_comm, ACCT_COMM_LEN);
 	in = flow_select(p, l, n->cpu, n, btf);
 	if (flow_selects() && (!in || (l->owner & OWNER_REST))) {

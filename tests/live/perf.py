@@ -287,6 +287,61 @@ def engines_agree():
     need(r.status in (0, 1), "status %d", r.status)
 
 
+# ---- a part of it ----
+
+def ids_of(rep):
+    return {t["tid"] for t in rep["tasks"] if t["tid"]}
+
+
+@test
+def selected_by_perf():
+    """Each kind of selection, of tasks that do something; the rows of CPUs stay those of all."""
+    needs_perf()
+    tree = "echo $$; echo end; while sleep 0.02; do :; done"
+    with live.Background(["sh", "-c", tree], "end") as b, Busy():
+        pid = int(b.lines[0][0])
+        try:
+            for opts, follows in ((["-p", pid], False), (["-p", pid, "--follow"], True),
+                                  (["-c", "sleep"], None), (["-u", os.getuid(), "-p", pid], False)):
+                rep, = reports(PERF + ["-d", "0.5"] + opts)
+                law_cpus(rep)
+                law_system(rep)
+                equal(rep["tool"]["selection"], " ".join(str(o) for o in opts[-2 if "-u" in opts else 0:] +
+                                                         (opts[:2] if "-u" in opts else [])), "what was selected")
+                names = {t["comm"] for t in rep["tasks"] if t["tid"]}
+                # whoever is forked is the shell first, whatever it becomes
+                equal(names - {"(other)"}, {None: {"sleep"}, True: {"sh", "sleep"}, False: {"sh"}}[follows],
+                      "tasks with %s" % opts)
+                if follows is False:
+                    equal(ids_of(rep), {pid}, "tasks with %s" % opts)
+                    need(call(task(rep, pid), "wait4")["count"] > 2, "calls of the shell: %s", task(rep, pid))
+                else:
+                    need(len(ids_of(rep)) > 3, "tasks with %s: %s", opts, ids_of(rep))
+                need(sum(oncpu(c) for c in rep["cpus"]) > 10 * sum(oncpu(t) for t in rep["tasks"]),
+                     "CPUs that have the time of those who are selected only: %s", rep["cpus"])
+            rep, = reports(PERF + ["-d", "0.2", "--no-kthreads"])
+            need(ids_of(rep) and not any(t["kthread"] for t in rep["tasks"]), "kernel threads with --no-kthreads")
+            r = run(["-f", "json"] + PERF + ["-d", "0.2", "-x", "-p", pid, "--syscall", "wait4"])
+            rep, = parse(r.out)
+            equal({c["name"] for t in rep["tasks"] for c in t["calls"] if c["class"] == "syscall"}, {"wait4"},
+                  "calls with --syscall")
+        finally:
+            os.kill(pid, 9)
+
+
+@test
+def cgroup_by_perf():
+    needs_perf()
+    with open("/proc/self/cgroup", encoding="ascii") as f:
+        mine = re.search(r"^0::(/.*)$", f.read(), re.M)
+    if not mine:
+        raise Skip("no unified hierarchy")
+    rep, = reports(PERF + ["-d", "0.1", "-G", mine[1] if mine[1] != "/" else "*", "-p", os.getpid()])
+    equal(ids_of(rep) & {os.getpid()}, {os.getpid()}, "tasks of the own group")
+    rep, = reports(PERF + ["-d", "0.1", "-G", "no-such-group"])
+    equal(ids_of(rep), set(), "tasks of a group that is not there")
+
+
 # ---- holes ----
 
 @test

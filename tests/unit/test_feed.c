@@ -524,6 +524,57 @@ static void test_selected(void **state)
 	end(f, &r);
 }
 
+/* It is selected by its new name before its exec is told of: its account has that name alone. */
+static void test_selected_in_exec(void **state)
+{
+	struct feed *f = feed__new(1, NULL, LEVEL_TASK, true, NULL, 100);
+	struct selection sel = {0};
+	struct feed_event ev = event(120, 0, FEED_NAME, A);
+	struct report r = {0};
+	const char *takes;
+
+	(void)state;
+	assert_int_equal(sel__add_comm(&sel, "new", &takes), 0);
+	feed__select(f, &sel, 0);
+	call(f, 110, FEED_SYS_ENTER, A, 59);
+	ev.next_tid = A;
+	strcpy(ev.next_comm, "new");
+	put(f, &ev);
+	switch_to(f, 130, 0, A, ACCT_TASK_UNINTERRUPTIBLE, 0);
+	switch_to(f, 140, 0, 0, 0, A);
+	ev = event(150, 0, FEED_EXEC, A);
+	ev.old_tid = A;
+	put(f, &ev);
+	assert_int_equal(feed__window(f, 200, &r), 0);
+	assert_int_equal(r.nr_tasks, 2);
+	assert_string_equal(r.tasks[0].comm, "new");
+	assert_string_equal(r.tasks[1].comm, "new");
+	assert_int_equal(task(&r, A, 150)->ns[AC_BUSY], 50); /* its execve was not watched */
+	end(f, &r);
+}
+
+/* A thread's process is told after its first event: it was of that process all the time. */
+static void test_selected_late(void **state)
+{
+	struct feed *f = feed__new(1, NULL, LEVEL_TASK, true, NULL, 100);
+	struct selection sel = {.kinds = SELK_PID, .pids = {.v = {A}, .n = 1}};
+	struct feed_event ev = event(150, 0, FEED_SYS_EXIT, B);
+	struct report r = {0};
+
+	(void)state;
+	feed__select(f, &sel, 0);
+	switch_to(f, 110, 0, 0, 0, B);
+	ev.tgid = A;
+	ev.key = SYS(7);
+	put(f, &ev);
+	assert_int_equal(feed__window(f, 200, &r), 0);
+	assert_int_equal(r.nr_tasks, 1);
+	assert_int_equal(r.tasks[0].tid, B);
+	assert_int_equal(r.tasks[0].ns[AC_USER] + r.tasks[0].ns[AC_SYS] + r.tasks[0].ns[AC_BUSY],
+			 90);
+	end(f, &r);
+}
+
 static int own_tests(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -535,6 +586,7 @@ static int own_tests(void)
 		cmocka_unit_test(test_out_of_order),	 cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_iowait_told_late), cmocka_unit_test(test_many_short),
 		cmocka_unit_test(test_selected),	 cmocka_unit_test(test_surplus_gone),
+		cmocka_unit_test(test_selected_in_exec), cmocka_unit_test(test_selected_late),
 	};
 
 	return cmocka_run_group_tests_name("feed", tests, NULL, NULL);
