@@ -504,8 +504,8 @@ static uint32_t made_of(enum col_id id, enum ent kind)
 static bool meaningless(const struct report *r, enum col_id id, enum ent kind)
 {
 	if (kind == ENT_SYSTEM && (r->absent & LACK_SYSTEM))
-		return id == COL_TASKS || id == COL_SWITCHES || id == COL_ONCPU ||
-		       id == COL_UTIL || id == COL_INTR || id == COL_BLKIO || id == COL_OFFCPU ||
+		return id == COL_TASKS || id == COL_SWITCHES || id == COL_ONCPU || id == COL_UTIL ||
+		       id == COL_INTR || id == COL_BLKIO || id == COL_OFFCPU ||
 		       (id >= COL_USER && id <= COL_IDLE);
 	if (id == COL_UTIL)
 		return r->absent & (kind == ENT_CPU ? BITS(IDLE) : BITS(SLEEP));

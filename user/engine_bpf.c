@@ -128,7 +128,8 @@ static int bpf_open(struct engine **out, const struct opts *o, enum report_level
 	e->rd.ncpus = n;
 	e->rd.names = names;
 	e->rd.online = calloc(n, sizeof(*e->rd.online));
-	e->rd.collect = collect__new(level, sel__leaves_out(&o->sel, command > 0), names, free_slot, e);
+	e->rd.collect =
+		collect__new(level, sel__leaves_out(&o->sel, command > 0), names, free_slot, e);
 	if (!e->rd.online || !e->rd.collect) {
 		err = bpf_load__fail(&e->load, -ENOMEM, "cannot start: out of memory");
 	} else {

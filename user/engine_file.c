@@ -42,7 +42,7 @@ struct engine {
 	char selection[512];  /* in words */
 	unsigned int depth;
 	struct feed_caps caps;
-	bool all; /* nothing is left out by -e, which takes formats away */
+	bool all;		   /* nothing is left out by -e, which takes formats away */
 	bool has_switch, has_exit; /* sched_switch, sched_process_exit */
 	enum report_level level;
 	char path[256]; /* escaped */

@@ -25,7 +25,8 @@ typedef struct utask *flow_who;
 #define MAX_ROWS   (1U << 21)
 #define MAX_ICALLS (1U << 20)
 
-#define EVER 1 /* a time before any window: what a task is by what it turns out to have been always */
+#define EVER                                                                                       \
+	1 /* a time before any window: what a task is by what it turns out to have been always */
 
 #define REAP_AT 64 /* ended tasks, at least, that are worth a walk */
 
@@ -772,8 +773,10 @@ static void fill_notes(const struct feed *f, struct report *r)
 		 "and user and sys time are not told apart (busy)"},
 		{c->wakeups, "wakeups were not recorded: waiting for a CPU after a sleep counts as "
 			     "sleep"},
-		{c->irqs || c->irqs_unasked, "interrupts were not recorded: their time is the interrupted tasks'"},
-		{c->softirqs || c->softirqs_unasked, "softirqs were not recorded: their time is the interrupted tasks'"},
+		{c->irqs || c->irqs_unasked,
+		 "interrupts were not recorded: their time is the interrupted tasks'"},
+		{c->softirqs || c->softirqs_unasked,
+		 "softirqs were not recorded: their time is the interrupted tasks'"},
 		{c->forks, "forks were not recorded: when tasks began is not known"},
 		{c->comms, "names of tasks were not recorded"},
 		{c->machine, "users and cgroups are not recorded"},

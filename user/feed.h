@@ -65,7 +65,8 @@ struct feed_caps {
 	bool switches, wakeups, syscall_enter, syscall_exit, irqs, softirqs, hcalls, forks, comms;
 	bool reasons;  /* for which off-CPU class a task leaves its CPU */
 	bool iowaits;  /* which of its blocked time was iowait */
-	bool machine;  /* users, groups and births of tasks that were there before, by feed__seed() */
+	bool machine;  /* users, groups and births of tasks that were there before, by feed__seed()
+			*/
 	bool everyone; /* events of all tasks: the system's and the CPUs' rows are known */
 	bool calls_unasked, irqs_unasked, softirqs_unasked; /* of these no note tells */
 };

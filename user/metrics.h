@@ -82,7 +82,8 @@ struct metrics {
 
 	struct rep_cpu *cpus;
 	size_t nr_cpus;
-	uint32_t absent; /* as in struct report, of the last one: series that say nothing are left out */
+	uint32_t absent; /* as in struct report, of the last one: series that say nothing are left
+			    out */
 	uint64_t sys_ns[AC_NR], switches;
 	uint64_t windows, accounted_ns, last_ns;
 	uint64_t tasks, nr_procs, nr_groups; /* of the last window, as the next ones */

@@ -230,7 +230,7 @@ static json_t *column_schema(const struct column *c, enum ent kind)
 			   : c->unit == UNIT_FLAG ? "boolean"
 						  : "integer";
 	json_t *s = column__nullable(c, kind) ? json_pack("{s:[s,s]}", "type", type, "null")
-				: json_pack("{s:s}", "type", type);
+					      : json_pack("{s:s}", "type", type);
 
 	for (size_t i = 0; s && c->values && c->values[i]; i++) {
 		if (!i && json_object_set_new(s, "enum", json_array()))

@@ -29,7 +29,7 @@ struct text {
 	size_t len, size;
 	bool om;
 	uint32_t absent; /* as in struct metrics */
-	bool failed; /* no memory: what is there is not to be used */
+	bool failed;	 /* no memory: what is there is not to be used */
 };
 
 /* ---- appending ---- */
@@ -266,8 +266,7 @@ static void put_cpus(struct text *t, const struct metrics *m)
 		for (int c = 0; c < AC_NR; c++) {
 			char label[24];
 
-			if ((c >= AC_ONCPU_NR && c != AC_IDLE) ||
-			    untold(t, c, m->cpus[i].ns[c]))
+			if ((c >= AC_ONCPU_NR && c != AC_IDLE) || untold(t, c, m->cpus[i].ns[c]))
 				continue;
 			snprintf(label, sizeof(label), "cpu=\"%u\"", m->cpus[i].cpu);
 			sample(t, &seconds, label, "class", report__class_name(c),

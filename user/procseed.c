@@ -77,9 +77,10 @@ int proc__parse_stat(const char *buf, size_t len, struct proc_stat *st)
 	st->tid = tid;
 	st->state = close[2];
 	p = close + 4; /* field 4, ppid */
-	if (!take_number(&p, end, &parent) || !skip_fields(&p, end, 4) || !take_number(&p, end, &flags) ||
-	    !skip_fields(&p, end, 12) || !take_number(&p, end, &ticks) ||
-	    !skip_fields(&p, end, 16) || !take_number(&p, end, &cpu))
+	if (!take_number(&p, end, &parent) || !skip_fields(&p, end, 4) ||
+	    !take_number(&p, end, &flags) || !skip_fields(&p, end, 12) ||
+	    !take_number(&p, end, &ticks) || !skip_fields(&p, end, 16) ||
+	    !take_number(&p, end, &cpu))
 		return -EBADMSG;
 	if (ticks < 0 || cpu < 0 || cpu > INT32_MAX || parent < 0 || parent > INT32_MAX)
 		return -EBADMSG;

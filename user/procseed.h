@@ -18,7 +18,7 @@
 /* The fields of a stat file that matter. */
 struct proc_stat {
 	uint32_t tid;
-	uint32_t parent; /* tgid, 0: none */
+	uint32_t parent;	  /* tgid, 0: none */
 	char comm[ACCT_COMM_LEN]; /* not terminated when it is full; any byte but 0 */
 	char state;
 	bool kthread;

@@ -138,7 +138,7 @@ struct report {
 	struct rep_quality quality;
 	struct rep_cost cost;
 
-	uint32_t absent; /* 1 << AC_* and LACK_*: of these the source cannot tell */
+	uint32_t absent;	    /* 1 << AC_* and LACK_*: of these the source cannot tell */
 	uint64_t sys_ns[AC_NR];	    /* tasks' classes; AC_IDLE is the CPUs' idle time */
 	uint64_t sys_cpu_ns[AC_NR]; /* the sum of the CPU rows: interrupts taken while idle too */
 	uint64_t sys_tasks, sys_procs, sys_groups, sys_switches;

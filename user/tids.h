@@ -20,8 +20,8 @@ void tids__free(struct tids *t); /* NULL-safe */
 struct tid_entry {
 	uint32_t tid, tgid;
 	uint32_t parent; /* tid of the process that made it; 0: not told */
-	bool before;  /* it was there before the recording */
-	bool kthread; /* it is a thread of the kernel */
+	bool before;	 /* it was there before the recording */
+	bool kthread;	 /* it is a thread of the kernel */
 	char comm[ACCT_COMM_LEN];
 };
 
