@@ -26,7 +26,7 @@ $(FD)/%.o: tests/events/%.c | $(FD)
 	$(say) FUZZ $@
 	$(Q)$(CLANG) $(F_CFLAGS) -fsanitize=fuzzer-no-link -c -o $@ $<
 
-$(FD)/fuzz_feed: $(FD)/check.o $(FD)/script.o
+$(FD)/fuzz_feed: $(FD)/check.o $(FD)/script.o $(FD)/stubs.o
 
 $(FD)/fuzz_%: tests/fuzz/fuzz_%.c $(FD)/libuser.a
 	$(say) LINK $@

@@ -18,6 +18,7 @@
 #include "bytes.h"
 #include "hash.h"
 #include "perf_data.h"
+#include "perf_file.h"
 #include "perf_input.h"
 #include "perf_layout.h"
 #include "perf_order.h"
@@ -28,34 +29,11 @@
 #define FILE_HEADER   104
 #define STREAM_HEADER 16
 #define HEADER	      8
+#define FEATURE_BITS  256
 #define MAX_FEATURE   (64U << 20)
 #define MAX_INFLATED  (64U << 20) /* by one record, when the recording does not say */
 #define HOUR_NS	      3600000000000ULL
 #define DAY_NS	      (24 * HOUR_NS)
-
-/* The recorder's own records and features (tools/lib/perf, tools/perf/util/header.h). */
-enum {
-	REC_HEADER_ATTR = 64,
-	REC_TRACING_DATA = 66,
-	REC_FINISHED_ROUND = 68,
-	REC_AUXTRACE = 71,
-	REC_THREAD_MAP = 73,
-	REC_HEADER_FEATURE = 80,
-	REC_COMPRESSED = 81,
-	REC_COMPRESSED2 = 83,
-};
-
-enum {
-	FEAT_TRACING_DATA = 1,
-	FEAT_HOSTNAME = 3,
-	FEAT_OSRELEASE = 4,
-	FEAT_ARCH = 6,
-	FEAT_NRCPUS = 7,
-	FEAT_SAMPLE_TIME = 21,
-	FEAT_COMPRESSED = 27,
-	FEAT_CLOCK_DATA = 29,
-	FEAT_NR = 256,
-};
 
 enum store {
 	STORE_INPUT,
@@ -319,7 +297,7 @@ static int read_attrs(struct perf_data *pd, const uint8_t *h)
  * Which features there are: an array of unsigned long, of the recorder's size. A big-endian 32-bit
  * recorder's halves look exchanged; HOSTNAME, which is always there, shows it.
  */
-static void feature_bits(const struct perf_data *pd, const uint8_t *h, bool bits[FEAT_NR])
+static void feature_bits(const struct perf_data *pd, const uint8_t *h, bool bits[FEATURE_BITS])
 {
 	uint64_t v[4];
 	bool halves;
@@ -327,7 +305,7 @@ static void feature_bits(const struct perf_data *pd, const uint8_t *h, bool bits
 	for (int i = 0; i < 4; i++)
 		v[i] = bytes__u64(h + 72 + 8 * i, pd->swap);
 	halves = !(v[0] & (1U << FEAT_HOSTNAME)) && (v[0] >> 32 & (1U << FEAT_HOSTNAME));
-	for (int i = 0; i < FEAT_NR; i++) {
+	for (int i = 0; i < FEATURE_BITS; i++) {
 		uint64_t word = v[i / 64];
 
 		if (halves)
@@ -339,11 +317,11 @@ static void feature_bits(const struct perf_data *pd, const uint8_t *h, bool bits
 /* Behind the records: a table of places, in the order of the bits, then what it points to. */
 static int read_features(struct perf_data *pd, const uint8_t *h, uint64_t table)
 {
-	bool bits[FEAT_NR];
+	bool bits[FEATURE_BITS];
 	int err = 0;
 
 	feature_bits(pd, h, bits);
-	for (int i = 0; i < FEAT_NR && !err; i++) {
+	for (int i = 0; i < FEATURE_BITS && !err; i++) {
 		uint8_t *at, *p;
 		uint64_t off, len;
 

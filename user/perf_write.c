@@ -12,26 +12,13 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "perf_file.h"
 #include "perf_write.h"
 
 #define MAGIC		"PERFILE2"
-#define FINISHED_ROUND	68 /* PERF_RECORD_FINISHED_ROUND, tools/lib/perf/include/perf/event.h */
 #define BUFFER		(1U << 20)
 #define STRING_ALIGN	64
 #define TRACING_VERSION "0.6"
-
-/* tools/perf/util/header.h: what the header's feature bits stand for. */
-enum {
-	FEAT_TRACING_DATA = 1,
-	FEAT_HOSTNAME = 3,
-	FEAT_OSRELEASE = 4,
-	FEAT_ARCH = 6,
-	FEAT_NRCPUS = 7,
-	FEAT_SAMPLE_TIME = 21,
-	FEAT_CLOCKID = 23,
-	FEAT_CLOCK_DATA = 29,
-	FEAT_NR,
-};
 
 #define FEATURES                                                                                   \
 	(1ULL << FEAT_TRACING_DATA | 1ULL << FEAT_HOSTNAME | 1ULL << FEAT_OSRELEASE |              \
@@ -201,7 +188,7 @@ void perf_write__lost(struct perf_write *w, const struct perf_source *s, uint64_
 
 void perf_write__round(struct perf_write *w)
 {
-	struct perf_event_header h = {FINISHED_ROUND, 0, sizeof(h)};
+	struct perf_event_header h = {REC_FINISHED_ROUND, 0, sizeof(h)};
 
 	perf_write__record(w, &h);
 }

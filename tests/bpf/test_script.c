@@ -7,7 +7,6 @@
  * SEC("syscall").
  */
 #include <errno.h>
-#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "../events/each.h"
 #include "../events/play.h"
 #include "script.skel.h"
 
@@ -113,25 +113,11 @@ static int load(void)
 
 int main(int argc, char **argv)
 {
-	struct CMUnitTest *tests;
-	char pattern[512];
-	glob_t g;
 	int err;
 
-	snprintf(pattern, sizeof(pattern), "%s/*.ev", argc > 1 ? argv[1] : "tests/events");
-	if (load() || glob(pattern, 0, NULL, &g))
+	if (load())
 		return 1;
-	tests = calloc(g.gl_pathc, sizeof(*tests));
-	for (size_t i = 0; tests && i < g.gl_pathc; i++) {
-		tests[i].name = strrchr(g.gl_pathv[i], '/') + 1;
-		tests[i].test_func = test_both;
-		tests[i].initial_state = g.gl_pathv[i];
-	}
-	err = tests ? _cmocka_run_group_tests("scripts in the kernel", tests, g.gl_pathc, NULL,
-					      NULL)
-		    : 1;
-	free(tests);
-	globfree(&g);
+	err = each_script(argc, argv, "scripts in the kernel", test_both);
 	script_bpf__destroy(skel);
 	return err;
 }

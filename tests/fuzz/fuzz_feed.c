@@ -11,26 +11,6 @@
 #include "../events/play.h"
 #include "feed.h"
 
-/* What collect.c wants of names.c. */
-const char *names__cgroup(struct names *n, uint64_t id)
-{
-	(void)n, (void)id;
-	return "/";
-}
-
-const char *names__cgroup_fold(struct names *n, uint64_t id, unsigned int depth, uint64_t *key)
-{
-	(void)depth;
-	*key = id;
-	return names__cgroup(n, id);
-}
-
-const char *names__group_container(struct names *n, uint64_t id, const char *path)
-{
-	(void)n, (void)id, (void)path;
-	return NULL;
-}
-
 #define NCPUS 3
 
 struct fuzz {

@@ -6,7 +6,6 @@
  * Built from the object of collect.c, report.c and report_util.c, with tests/events/ in place of
  * names.c.
  */
-#include <glob.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,6 +16,7 @@
 #include <cmocka.h>
 
 #include "../events/cut.h"
+#include "../events/each.h"
 
 static struct script_state tables;
 #define ST (&tables)
@@ -52,24 +52,5 @@ static void test_script(void **state)
 
 int main(int argc, char **argv)
 {
-	struct CMUnitTest *tests;
-	char pattern[512];
-	glob_t g;
-	int err;
-
-	snprintf(pattern, sizeof(pattern), "%s/*.ev", argc > 1 ? argv[1] : "tests/events");
-	if (glob(pattern, 0, NULL, &g)) {
-		fprintf(stderr, "no scripts: %s\n", pattern);
-		return 1;
-	}
-	tests = calloc(g.gl_pathc, sizeof(*tests));
-	for (size_t i = 0; tests && i < g.gl_pathc; i++) {
-		tests[i].name = strrchr(g.gl_pathv[i], '/') + 1;
-		tests[i].test_func = test_script;
-		tests[i].initial_state = g.gl_pathv[i];
-	}
-	err = tests ? _cmocka_run_group_tests("scripts", tests, g.gl_pathc, NULL, NULL) : 1;
-	free(tests);
-	globfree(&g);
-	return err;
+	return each_script(argc, argv, "scripts", test_script);
 }

@@ -4,7 +4,6 @@
  * and what only recordings have: no beginning, holes, missing kinds of events.
  */
 #include <errno.h>
-#include <glob.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,6 +17,7 @@
 #include "../../bpf/acct.h"
 #include "../../user/feed.h"
 #include "../events/cut.h"
+#include "../events/each.h"
 #include "../events/feed_stage.h"
 
 /* ---- scripts ---- */
@@ -594,24 +594,5 @@ static int own_tests(void)
 
 int main(int argc, char **argv)
 {
-	struct CMUnitTest *tests;
-	char pattern[512];
-	glob_t g;
-	int err;
-
-	snprintf(pattern, sizeof(pattern), "%s/*.ev", argc > 1 ? argv[1] : "tests/events");
-	if (glob(pattern, 0, NULL, &g)) {
-		fprintf(stderr, "no scripts: %s\n", pattern);
-		return 1;
-	}
-	tests = calloc(g.gl_pathc, sizeof(*tests));
-	for (size_t i = 0; tests && i < g.gl_pathc; i++) {
-		tests[i].name = strrchr(g.gl_pathv[i], '/') + 1;
-		tests[i].test_func = test_script;
-		tests[i].initial_state = g.gl_pathv[i];
-	}
-	err = tests ? _cmocka_run_group_tests("scripts by feed", tests, g.gl_pathc, NULL, NULL) : 1;
-	free(tests);
-	globfree(&g);
-	return err | own_tests();
+	return each_script(argc, argv, "scripts by feed", test_script) | own_tests();
 }
