@@ -120,16 +120,29 @@ void bpf_reader__unmap(struct bpf_reader *r)
 
 /* ---- boundaries ---- */
 
-/* The time first, then the number that makes it known. */
-void bpf_reader__publish(struct bpf_reader *r, uint32_t epoch, uint64_t start)
+/* Makes the start of window `epoch` known to programs that look for it: not yet to all. */
+static void publish_time(struct bpf_reader *r, uint32_t epoch, uint64_t start)
 {
 	__u32 zero = 0;
 
 	r->ctl->start[epoch & 3] = start;
 	bpf_map_update_elem(r->hctl, &zero, r->ctl, BPF_ANY);
 	atomic_thread_fence(memory_order_seq_cst);
+}
+
+/* After that: the number that makes it count. */
+static void publish_epoch(struct bpf_reader *r, uint32_t epoch)
+{
+	__u32 zero = 0;
+
 	*(volatile __u32 *)&r->ctl->epoch = epoch;
 	bpf_map_update_elem(r->hctl, &zero, r->ctl, BPF_ANY);
+}
+
+void bpf_reader__publish(struct bpf_reader *r, uint32_t epoch, uint64_t start)
+{
+	publish_time(r, epoch, start);
+	publish_epoch(r, epoch);
 }
 
 /* True when nothing has told what the CPU's task does, though system calls are watched: it may be
@@ -158,11 +171,20 @@ int bpf_reader__seat(struct bpf_reader *r, bool all)
 	return err;
 }
 
-/* Until it has come, a published end may still be moved: programs go by the time, not by the
- * number. */
+/*
+ * An end counts once its number is stored; what programs have done after it before that is in the
+ * wrong window. So when the loader was kept from its CPU in between, a later end is taken.
+ */
 static void set_end(struct bpf_reader *r, uint64_t end)
 {
-	bpf_reader__publish(r, r->win.epoch + 1, end);
+	uint32_t next = r->win.epoch + 1;
+
+	publish_time(r, next, end);
+	while (r->ctl->epoch != next && clock_ns() + AHEAD_NS / 2 > end) {
+		end = clock_ns() + AHEAD_NS;
+		publish_time(r, next, end);
+	}
+	publish_epoch(r, next);
 	r->win.end = end;
 }
 
@@ -174,21 +196,19 @@ void bpf_reader__announce(struct bpf_reader *r, uint64_t end)
 
 void bpf_reader__end(struct bpf_reader *r, uint64_t end)
 {
-	uint64_t now = clock_ns();
-
 	bool moved = r->ctl->moves != r->moves_told;
+	uint64_t now;
 
 	/* Who runs without any event has not heard of a move. */
 	if ((r->watch_calls || moved) && !bpf_table__refresh(&r->cpus))
 		bpf_reader__seat(r, moved);
 	r->moves_before = r->moves_told;
 	r->moves_told = r->ctl->moves;
-	if (end != r->win.end) {
-		if (end < now + AHEAD_NS)
-			end = now + AHEAD_NS;
-		set_end(r, end);
-	}
-	clock_sleep_until(end + SETTLE_NS);
+	now = clock_ns();
+	/* Until it has come, a published end may still be moved: programs go by the time. */
+	if (end != r->win.end && (!r->win.end || r->win.end > now + AHEAD_NS))
+		set_end(r, end < now + AHEAD_NS ? now + AHEAD_NS : end);
+	clock_sleep_until(r->win.end + SETTLE_NS);
 }
 
 /* ---- quality and cost ---- */
@@ -367,7 +387,7 @@ int bpf_reader__take(struct bpf_reader *rd, struct report *r)
 	fill_quality(rd, r);
 	engine__cost(r, &rd->cpu_before);
 	r->cost.map_bytes = bpf_reader__map_bytes(rd);
-	rd->win = (struct window){rd->win.epoch + 1, rd->win.end, 0};
+	rd->win = (struct window){rd->win.epoch + 1, rd->win.end, 0, 0};
 	engine__online(rd->online, rd->ncpus);
 	return err;
 }

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "../bpf/utilbpf.h"
+#include "hash.h"
 #include "names_priv.h"
 
 #define MOUNTINFO "/proc/self/mountinfo"
@@ -404,6 +405,13 @@ int names__cgroup_each(struct names *n, void (*each)(void *ctx, uint64_t id, con
 	return scan(&n->cgroups, each, ctx);
 }
 
+void names__know_cgroup(struct names *n, uint64_t id, const char *path, const char *container)
+{
+	aged_set(&n->cgroups.paths, id, path);
+	if (container)
+		aged_set(&n->cgroups.containers, id, container);
+}
+
 int names__cgroup_hierarchy(struct names *n)
 {
 	struct mount_point mp;
@@ -499,16 +507,6 @@ const char *names__group_container(struct names *n, uint64_t id, const char *pat
 	return known && *known ? known : NULL;
 }
 
-/* FNV-1a, with the top bit set: no id is that large. */
-static uint64_t hash_of(const char *path, size_t len)
-{
-	uint64_t h = 0xcbf29ce484222325ULL;
-
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (unsigned char)path[i]) * 0x100000001b3ULL;
-	return h | 1ULL << 63;
-}
-
 const char *names__cgroup_fold(struct names *n, uint64_t id, unsigned int depth, uint64_t *key)
 {
 	const char *path = names__cgroup(n, id), *p = path, *known;
@@ -518,7 +516,7 @@ const char *names__cgroup_fold(struct names *n, uint64_t id, unsigned int depth,
 		return path;
 	for (; *p == '/' && depth; depth--)
 		p += 1 + strcspn(p + 1, "/");
-	*key = hash_of(path, (size_t)(p - path));
+	*key = hash__text(path, (size_t)(p - path)) | 1ULL << 63; /* no id is that large */
 	known = aged_get(&n->cgroups.folds, *key);
 	if (!known)
 		known = strmap__set(&n->cgroups.folds.now, *key, path, (size_t)(p - path));

@@ -205,17 +205,6 @@ static void bag_add(struct collect *c, struct bag *b, uint32_t entity, const str
 	report__add_call(to, call);
 }
 
-static void bag_add_open(struct collect *c, struct bag *b, uint32_t entity, uint32_t key,
-			 uint64_t pending)
-{
-	struct rep_call *to = bag_call(c, b, entity, key);
-
-	if (!to)
-		return;
-	to->open++;
-	to->pending_ns += pending;
-}
-
 static void add_call(struct collect *c, const struct who *w, const struct rep_call *call)
 {
 	bag_add(c, &c->sys_bag, 0, call);
@@ -477,6 +466,17 @@ static struct who who_is(struct collect *c, uint32_t slot, const struct acct_ide
 	return who_are(c, slot, id, st, other, 1);
 }
 
+/* The task is there still at the window's end. */
+static void add_alive(struct collect *c, const struct who *w)
+{
+	if (w->proc == HASH_NONE)
+		return;
+	c->r.sys_alive++;
+	c->r.procs[w->proc].alive++;
+	if (w->group != HASH_NONE)
+		c->r.groups[w->group].alive++;
+}
+
 /* ---- records ---- */
 
 static void call_of_bank(struct rep_call *call, uint32_t key, const struct acct_call_bank *b)
@@ -497,26 +497,32 @@ static void call_of_bank(struct rep_call *call, uint32_t key, const struct acct_
 	}
 }
 
-/* The call that was open at the window's end. */
-static void add_open(struct collect *c, const struct who *w, uint32_t key, uint64_t begin,
-		     const struct window *win)
+static uint64_t length(uint64_t begin, uint64_t from, uint64_t to)
 {
-	uint64_t pending;
+	if (acct_before(begin, from))
+		begin = from;
+	return acct_before(begin, to) ? to - begin : 0;
+}
+
+/*
+ * The call that was open at the window's end. Of one whose begin was not seen each window tells its
+ * own part; of the others the last part of a report tells all.
+ */
+static void add_open(struct collect *c, const struct who *w, uint32_t key, uint64_t begin,
+		     bool begin_seen, const struct window *win)
+{
+	struct rep_call call = {.key = key, .open = 1};
 
 	if (key == KEY_NO_CALL || (c->calls && !sel_call(c->calls, key)))
 		return;
-	if (acct_before(begin, win->start))
-		begin = win->start;
-	pending = acct_before(begin, win->end) ? win->end - begin : 0;
-	bag_add_open(c, &c->sys_bag, 0, key, pending);
-	if (w->cpu_only)
-		return;
-	if (w->group != HASH_NONE)
-		bag_add_open(c, &c->group_bag, w->group, key, pending);
-	if (w->proc != HASH_NONE)
-		bag_add_open(c, &c->proc_bag, w->proc, key, pending);
-	if (w->task != HASH_NONE)
-		bag_add_open(c, &c->task_bag, w->task, key, pending);
+	call.pending_ns = length(begin, win->start, win->end);
+	if (begin_seen) {
+		call.open_all_ns = length(begin, begin, win->end);
+		if (win->since)
+			call.pending_ns = length(begin, win->since, win->end);
+		call.open_ns = call.pending_ns;
+	}
+	add_call(c, w, &call);
 }
 
 static void add_calls(struct collect *c, const struct tables *t, const struct who *w,
@@ -626,7 +632,7 @@ static void add_task(struct collect *c, const struct tables *t, const struct who
 		c->r.tasks[w->task].migrations += b->migrations;
 	add_rows(c, t, w, task, tag, b->busy_as);
 	add_calls(c, t, w, task, tag);
-	add_open(c, w, b->open_key, b->open_begin, win);
+	add_open(c, w, b->open_key, b->open_begin, !(b->open_flags & AS_NOBEGIN), win);
 	if (w->task != HASH_NONE) {
 		struct rep_task *rt = &c->r.tasks[w->task];
 
@@ -785,7 +791,8 @@ static void dead_push(struct collect *c, uint32_t slot)
 int collect__reap(struct collect *c, const struct tables *t, const struct window *open)
 {
 	/* Its end is not known yet: whatever has happened lies before it. */
-	const struct window win = {open->epoch, open->start, open->start + (1ULL << 62)}, *w = &win;
+	const struct window win = {open->epoch, open->start, open->start + (1ULL << 62), 0},
+			    *w = &win;
 	struct acct_task copy;
 	struct acct_cpu cpu;
 
@@ -901,7 +908,9 @@ static bool add_untouched(struct collect *c, const struct tables *t, uint32_t sl
 	who = who_is(c, slot, &rec->id, &st, false);
 	add_off(c, &who, cpu, st.cls,
 		win->end - (acct_before(st.since, win->start) ? win->start : st.since));
-	add_open(c, &who, st.flags & AS_CALL ? st.key : KEY_NO_CALL, st.begin, win);
+	add_open(c, &who, st.flags & AS_CALL ? st.key : KEY_NO_CALL, st.begin,
+		 !(st.flags & AS_NOBEGIN) && (uint32_t)tag != ACCT_WARMUP, win);
+	add_alive(c, &who);
 	if (who.task != HASH_NONE)
 		c->r.tasks[who.task].state = state_name(st.cls);
 	return true;
@@ -1008,6 +1017,8 @@ static void collect_slot(struct collect *c, const struct tables *t, uint32_t s,
 	law_of_task(c, &copy, win);
 	if (died)
 		dead_push(c, s);
+	else
+		add_alive(c, &who);
 }
 
 static void collect_idle(struct collect *c, const struct tables *t, uint32_t cpu,
@@ -1227,8 +1238,10 @@ static void collect_rest(struct collect *c, const struct tables *t, const struct
 		c->gen_of[slot] = 1;
 		add_task(c, t, &nobody, &copy, win);
 	}
-	if (all)
+	if (all) {
 		c->r.sys_tasks += alive + exited - c->rest_exited;
+		c->r.sys_alive += alive;
+	}
 	c->rest_exited = exited;
 }
 
@@ -1280,58 +1293,6 @@ static void bag_give(struct collect *c, struct bag *b, void *first, size_t strid
 	}
 }
 
-static int task_cmp(const void *a, const void *b)
-{
-	const struct rep_task *x = a, *y = b;
-
-	if (x->proc != y->proc)
-		return x->proc < y->proc ? -1 : 1;
-	if (x->tid != y->tid)
-		return x->tid < y->tid ? -1 : 1;
-	if (x->exec != y->exec)
-		return x->exec < y->exec ? -1 : 1;
-	if (x->cgroup_id != y->cgroup_id)
-		return x->cgroup_id < y->cgroup_id ? -1 : 1;
-	return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
-}
-
-/* The accounts of a task in one group, if there are several, become one. */
-static int merge_tasks(struct report *r)
-{
-	size_t n = 0;
-	int err = 0;
-
-	for (size_t i = 0; i < r->nr_tasks; i++) {
-		struct rep_task *t = &r->tasks[i], *last = n ? &r->tasks[n - 1] : NULL;
-
-		if (last && !err && last->part && t->part && last->proc == t->proc &&
-		    last->tid == t->tid && last->exec == t->exec &&
-		    last->cgroup_id == t->cgroup_id && last->start_ns == t->start_ns)
-			err = report__merge_task(last, t);
-		else if (n++ != i)
-			r->tasks[n - 1] = *t;
-	}
-	r->nr_tasks = n;
-	return err;
-}
-
-/* Brings each process's tasks together; they own all that is theirs by now. */
-static int sort_tasks(struct report *r)
-{
-	int err;
-
-	if (r->nr_tasks)
-		qsort(r->tasks, r->nr_tasks, sizeof(*r->tasks), task_cmp);
-	err = merge_tasks(r);
-	for (size_t i = 0; i < r->nr_tasks; i++) {
-		struct rep_proc *p = &r->procs[r->tasks[i].proc];
-
-		if (!p->nr_tasks++)
-			p->first_task = i;
-	}
-	return err;
-}
-
 static void give_all(struct collect *c)
 {
 	struct report *r = &c->r;
@@ -1355,7 +1316,7 @@ static void give_all(struct collect *c)
 			       t->nr_cpus * sizeof(*t->cpus));
 	}
 	if (!c->err)
-		c->err = sort_tasks(r);
+		c->err = report__sort_tasks(r);
 }
 
 /* The CPUs' law, the totals, the containers' names. */

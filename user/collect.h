@@ -39,6 +39,7 @@ struct tables {
 struct window {
 	uint32_t epoch;
 	uint64_t start, end;
+	uint64_t since; /* start of the report that the window is a part of; 0: it is all of it */
 };
 
 struct collect;

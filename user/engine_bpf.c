@@ -89,7 +89,7 @@ static int first_window(struct engine *e)
 				      strerror(-err), bpf_load__advice(err));
 	start = clock_ns() + AHEAD_NS;
 	bpf_reader__publish(r, ACCT_FIRST, start);
-	r->win = (struct window){ACCT_FIRST, start, 0};
+	r->win = (struct window){ACCT_FIRST, start, 0, 0};
 	clock_sleep_until(start + SETTLE_NS);
 	err = bpf_table__refresh(&r->cpus);
 	if (!err)

@@ -79,6 +79,16 @@ static inline uint32_t hash__find(const struct hash *h, uint64_t a, uint64_t b)
 	return h->size ? h->v[hash__at(h, a, b)].value : HASH_NONE;
 }
 
+/* A number for a text: FNV-1a. */
+static inline uint64_t hash__text(const char *s, size_t len)
+{
+	uint64_t h = 0xcbf29ce484222325ULL;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (unsigned char)s[i]) * 0x100000001b3ULL;
+	return h;
+}
+
 static inline void hash__free(struct hash *h)
 {
 	free(h->v);

@@ -59,6 +59,9 @@ int names__cgroup_scan(struct names *n);
 const char *names__cgroup(struct names *n, uint64_t id);
 void names__new_window(struct names *n);
 
+/* The path of a group, and its container (NULL: not known), as somebody has seen them before. */
+void names__know_cgroup(struct names *n, uint64_t id, const char *path, const char *container);
+
 /* Who knows the paths of groups that were made lately: 0 with path filled in, or -errno. */
 void names__set_noted(struct names *n, int (*noted)(void *ctx, uint64_t id, char *path, size_t len),
 		      void *ctx);

@@ -49,6 +49,7 @@ enum {
 	OPT_LISTEN,
 	OPT_MAX_SERIES,
 	OPT_NAME,
+	OPT_SINCE_START,
 };
 
 static const char short_options[] = "+:d:i:n:e:m:b:s:T:Ff:o:Vvhp:t:C:G:c:u:xr::";
@@ -88,6 +89,7 @@ static const struct option long_options[] = {
 	{"listen", required_argument, NULL, OPT_LISTEN},
 	{"max-series", required_argument, NULL, OPT_MAX_SERIES},
 	{"name", required_argument, NULL, OPT_NAME},
+	{"since-start", no_argument, NULL, OPT_SINCE_START},
 	{NULL, 0, NULL, 0},
 };
 
@@ -109,7 +111,9 @@ static const struct sub_command sub_commands[] = {
 	 ACTION_START,
 	 {'e', OPT_MEM_LIMIT, 'p', 't', 'C', 'G', 'c', 'u', 'x', OPT_NO_KTHREADS, OPT_FOLLOW,
 	  OPT_SYSCALL, OPT_NAME, 'v'}},
-	{"report", ACTION_REPORT, {'b', 's', 'T', 'F', 'f', 'o', OPT_DEPTH, OPT_NAME, 'v'}},
+	{"report",
+	 ACTION_REPORT,
+	 {OPT_SINCE_START, 'b', 's', 'T', 'F', 'f', 'o', OPT_DEPTH, OPT_MAX_SERIES, OPT_NAME, 'v'}},
 	{"stop", ACTION_STOP, {OPT_NAME, 'v'}},
 	{"status", ACTION_STATUS, {OPT_NAME, 'v'}},
 	{NULL, ACTION_RUN, {0}},
@@ -460,6 +464,9 @@ static bool set_flag(struct opts *o, int val)
 	case OPT_FOLLOW:
 		o->sel.kinds |= SELK_FOLLOW;
 		return true;
+	case OPT_SINCE_START:
+		o->since_start = true;
+		return true;
 	}
 	return false;
 }
@@ -565,9 +572,9 @@ static int take_command(struct opts *o, char **rest, bool dashes)
 /* Whether an option goes with the sub-command, or with none. 0, or the status of wrong usage. */
 static int fits(const struct sub_command *sub, int val)
 {
-	if (!sub && (val == OPT_LISTEN || val == OPT_NAME))
+	if (!sub && (val == OPT_LISTEN || val == OPT_NAME || val == OPT_SINCE_START))
 		return wrong("%s goes with a sub-command, as in utilbpf %s", option_name(val),
-			     val == OPT_NAME ? "report" : "serve");
+			     val == OPT_LISTEN ? "serve" : "report");
 	if (!sub)
 		return 0;
 	for (int i = 0; i < MAX_SUB_OPTIONS && sub->options[i]; i++)
@@ -599,9 +606,12 @@ static int check_sub(struct opts *o, const struct sub_command *sub, char **rest)
 {
 	if (*rest)
 		return wrong("%s takes options only, not %s", sub->name, Q(*rest));
-	if (o->action == ACTION_REPORT && o->format == FORMAT_OPENMETRICS)
+	if (o->format == FORMAT_OPENMETRICS && !o->since_start)
 		return wrong("-f openmetrics is counters, which a report of one window has not: "
-			     "take text, json or csv");
+			     "add --since-start");
+	if (o->since_start && (o->full || (o->by_given && o->by == LEVEL_TASK)))
+		return wrong("--since-start tells no single tasks, of which there is no end: leave "
+			     "out -F and take -b process");
 	if (o->action == ACTION_SERVE)
 		o->format = FORMAT_OPENMETRICS;
 	return check_selection(o);
@@ -713,6 +723,7 @@ static const char help_head[] =
 	"Commands:\n"
 	"  start                begin to account, and exit: the kernel goes on by itself\n"
 	"  report               tell what has been since the last report\n"
+	"      --since-start    tell all since the start, and let the window go on\n"
 	"  status               tell what runs, since when, and what it costs\n"
 	"  stop                 end it; nothing is left\n"
 	"      --name NAME      the instance of this name, one of several\n"

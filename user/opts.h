@@ -54,6 +54,7 @@ struct opts {
 	struct selection sel;
 	const char *listen; /* serve: ADDR:PORT, checked */
 	const char *name;   /* --name: of the resident instance; NULL: the unnamed one */
+	bool since_start;   /* report: all since the start, and the window goes on */
 	int verbose;
 	char **command; /* NULL, or argv of the workload, NULL-terminated */
 };

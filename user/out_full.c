@@ -319,7 +319,7 @@ static int put_groups(const struct full *x)
 	for (size_t i = 0; !err && i < nr; i++) {
 		const struct rep_group *g = items[i].rec;
 
-		fprintf(x->f, "\t[%8u]", g->tasks);
+		fprintf(x->f, "\t[%8" PRIu64 "]", g->tasks);
 		put_times(x, &items[i], on_cols);
 		fputs(" |", x->f);
 		put_times(x, &items[i], off_cols);

@@ -55,6 +55,8 @@ void report__add_call(struct rep_call *to, const struct rep_call *call)
 	to->errors += call->errors;
 	to->elapsed_ns += call->elapsed_ns;
 	to->pending_ns += call->pending_ns;
+	to->open_ns += call->open_ns;
+	to->open_all_ns += call->open_all_ns;
 	to->oncpu_ns += call->oncpu_ns;
 	to->stolen_ns += call->stolen_ns;
 	if (call->count && call->min_ns < to->min_ns)
@@ -111,5 +113,66 @@ int report__merge_task(struct rep_task *to, struct rep_task *from)
 	memcpy(to->comm, from->comm, sizeof(to->comm));
 	free(from->cpus);
 	free(from->calls.v);
+	return err;
+}
+
+static int task_cmp(const void *a, const void *b)
+{
+	const struct rep_task *x = a, *y = b;
+
+	if (x->proc != y->proc)
+		return x->proc < y->proc ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	if (x->exec != y->exec)
+		return x->exec < y->exec ? -1 : 1;
+	if (x->cgroup_id != y->cgroup_id)
+		return x->cgroup_id < y->cgroup_id ? -1 : 1;
+	if (!x->tid && strcmp(x->comm, y->comm)) /* "(ended)", "(other)" */
+		return strcmp(x->comm, y->comm);
+	return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
+}
+
+static bool same_task(const struct rep_task *a, const struct rep_task *b)
+{
+	if (a->proc != b->proc || a->tid != b->tid || a->exec != b->exec ||
+	    a->cgroup_id != b->cgroup_id)
+		return false;
+	if (!a->tid)
+		return !strcmp(a->comm, b->comm);
+	return a->part && b->part && a->start_ns == b->start_ns;
+}
+
+/* The accounts of a task in one group, if there are several, become one. */
+static int merge_tasks(struct report *r)
+{
+	size_t n = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < r->nr_tasks; i++) {
+		struct rep_task *t = &r->tasks[i], *last = n ? &r->tasks[n - 1] : NULL;
+
+		if (last && !err && same_task(last, t))
+			err = report__merge_task(last, t);
+		else if (n++ != i)
+			r->tasks[n - 1] = *t;
+	}
+	r->nr_tasks = n;
+	return err;
+}
+
+int report__sort_tasks(struct report *r)
+{
+	int err;
+
+	if (r->nr_tasks)
+		qsort(r->tasks, r->nr_tasks, sizeof(*r->tasks), task_cmp);
+	err = merge_tasks(r);
+	for (size_t i = 0; i < r->nr_tasks; i++) {
+		struct rep_proc *p = &r->procs[r->tasks[i].proc];
+
+		if (!p->nr_tasks++)
+			p->first_task = i;
+	}
 	return err;
 }

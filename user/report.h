@@ -29,6 +29,11 @@ struct rep_call {
 	uint32_t open;
 	uint64_t count, errors;
 	uint64_t elapsed_ns, pending_ns;
+	/*
+	 * The part of pending_ns that is of open calls whose begin was seen: what follows counts
+	 * them with their whole length. And the same from their begin, be it before the report's.
+	 */
+	uint64_t open_ns, open_all_ns;
 	uint64_t min_ns, max_ns; /* meaningless when count is 0 */
 	uint64_t oncpu_ns, stolen_ns;
 	uint64_t off_ns[AC_OFF_NR];
@@ -58,7 +63,7 @@ struct rep_group {
 	const char *path;      /* "/..." or "(gone)" */
 	const char *container; /* or NULL */
 	uint64_t ns[AC_NR];
-	uint32_t tasks;
+	uint64_t tasks, alive; /* alive: of those, at the end */
 	struct rep_calls calls;
 };
 
@@ -73,7 +78,7 @@ struct rep_proc {
 	uint64_t cgroup_id;
 	const char *cgroup;
 	uint64_t ns[AC_NR];
-	uint32_t tasks;
+	uint64_t tasks, alive;
 	uint64_t migrations, voluntary, involuntary;
 	struct rep_calls calls;
 	size_t first_task, nr_tasks; /* its tasks in report.tasks, when the level is LEVEL_TASK */
@@ -142,6 +147,7 @@ struct report {
 	uint64_t sys_ns[AC_NR];	    /* tasks' classes; AC_IDLE is the CPUs' idle time */
 	uint64_t sys_cpu_ns[AC_NR]; /* the sum of the CPU rows: interrupts taken while idle too */
 	uint64_t sys_tasks, sys_procs, sys_groups, sys_switches;
+	uint64_t sys_alive; /* of sys_tasks, at the end */
 	struct rep_calls sys_calls;
 	bool selected;		    /* groups, processes and tasks are not all that there were */
 	struct rep_calls sel_calls; /* and these are their calls */
@@ -179,6 +185,12 @@ int report__call_cmp(const void *a, const void *b);
  * nothing any more. 0 or -ENOMEM.
  */
 int report__merge_task(struct rep_task *to, struct rep_task *from);
+
+/*
+ * Brings each process's tasks together, and makes one of a task's accounts in one group: when each
+ * task owns all that is its. 0 or -ENOMEM.
+ */
+int report__sort_tasks(struct report *r);
 
 /* Frees what the report owns; NULL-safe. */
 void report__free(struct report *r);

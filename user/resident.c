@@ -6,6 +6,11 @@
  * printed, and only then `told` moves on, in one store. The programs reuse no record of a window
  * that is not told. So a published boundary past `told` + 1 is a window that somebody has ended
  * and not told: it is read again, just as it was.
+ *
+ * --since-start tells of a window that goes on, so what it has read of that is told again by the
+ * report that ends it: it is kept in the ledger (ledger.h), with the sum since the start. Two maps
+ * hold that, by the parity of `told`: a new one is whole before `told` makes it the one that
+ * counts.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -23,6 +28,7 @@
 #include "engine.h"
 #include "engine_util.h"
 #include "hash.h"
+#include "ledger.h"
 #include "resident.h"
 #include "resident_dir.h"
 #include "resident_state.h"
@@ -41,6 +47,17 @@ struct resident {
 	struct bpf_reader rd;
 	bss_t *bss;
 	int fold_lock; /* descriptor of the map that is the programs' lock */
+	struct ledger ledger;
+	char selection[512]; /* the instance's, in words */
+};
+
+/* What a reader wants. */
+struct telling {
+	enum report_level level;
+	unsigned int depth;
+	bool look; /* --since-start */
+	int (*print)(void *ctx, const struct report *r);
+	void *ctx;
 };
 
 /* ---- the shared state ---- */
@@ -49,17 +66,14 @@ struct resident {
 static uint32_t records_hash(void)
 {
 	const uint32_t shape[] = {
-		sizeof(struct acct_task),
-		sizeof(struct acct_call),
-		sizeof(struct acct_row),
-		sizeof(struct acct_cpu),
-		sizeof(struct acct_ident),
-		sizeof(struct acct_state),
-		sizeof(struct acct_bank),
-		sizeof(bss_t),
-		offsetof(bss_t, ctl),
-		sizeof(struct resident_state),
-		offsetof(struct acct_cpu, exited),
+		sizeof(struct acct_task),  sizeof(struct acct_call),
+		sizeof(struct acct_row),   sizeof(struct acct_cpu),
+		sizeof(struct acct_ident), sizeof(struct acct_state),
+		sizeof(struct acct_bank),  sizeof(bss_t),
+		offsetof(bss_t, ctl),	   sizeof(struct resident_state),
+		sizeof(struct report),	   sizeof(struct rep_group),
+		sizeof(struct rep_proc),   sizeof(struct rep_task),
+		sizeof(struct rep_call),   offsetof(struct acct_cpu, exited),
 	};
 	uint32_t h = 2166136261U; /* FNV-1a, by words */
 
@@ -217,9 +231,41 @@ static void resident_close(struct resident *x)
 		munmap(x->bss, page_round(sizeof(*x->bss)));
 	if (x->st)
 		munmap(x->st, x->st_len);
+	ledger__free(&x->ledger);
 	collect__free(x->rd.collect);
 	free(x->rd.online);
 	rdir__unlock(&x->dir);
+}
+
+/* ---- the ledger ---- */
+
+/* The map of it that counts when window `epoch` is the last that has been told. */
+static const char *ledger_name(uint32_t epoch)
+{
+	return epoch & 1 ? "ledger_odd" : "ledger_even";
+}
+
+static int ledger_store(struct resident *x, uint32_t epoch)
+{
+	size_t len;
+	char *mem;
+	int err = ledger__pack(&x->ledger, &mem, &len);
+
+	if (!err)
+		err = rdir__store(&x->dir, ledger_name(epoch), mem, len);
+	free(mem);
+	return err ? why__put(&x->why, err, "cannot keep the sum since the start in %s: %s",
+			      x->dir.path, strerror(-err))
+		   : 0;
+}
+
+static int ledger_load(struct resident *x)
+{
+	size_t len;
+	char *mem;
+	int err = rdir__load(&x->dir, ledger_name(x->st->told), &mem, &len);
+
+	return err ? err : ledger__unpack(&x->ledger, mem, len, x->rd.names);
 }
 
 /* ---- start ---- */
@@ -249,22 +295,32 @@ static int pin_all(struct resident *x, const struct bpf_load *l)
 }
 
 /* The window that has just been opened, as a reader is to find it. */
-static void state_fill(struct resident *x, const struct opts *o, const struct bpf_reader *r)
+static int state_fill(struct resident *x, const struct opts *o, const struct bpf_reader *r)
 {
 	struct resident_state *st = x->st;
 	uint32_t told = r->win.epoch - 1;
 	struct timespec wall;
+	int err;
 
+	clock_wall_of(r->win.start, &wall);
+	err = ledger__init(&x->ledger, r->win.start, &wall, r->names);
+	if (!err)
+		err = ledger_store(x, told);
+	if (err)
+		return err;
 	st->told = told;
 	st->t[told & 1].start = r->win.start;
 	collect__save(r->collect, r->ncpus, &st->t[told & 1].carry, resident_others(st, told & 1));
 	st->events = o->events;
 	st->selected = !!(o->sel.kinds & (SELK_TASKS | SELK_CPU));
+	st->kinds = o->sel.kinds;
+	st->calls = o->sel.call_bits;
+	sel__describe(&o->sel, st->selection, sizeof(st->selection));
 	st->started = r->win.start;
-	clock_wall_of(r->win.start, &wall);
 	st->started_wall = timespec_ns(&wall);
 	atomic_thread_fence(memory_order_seq_cst);
 	*(volatile uint32_t *)&st->phase = PHASE_RUNNING;
+	return 0;
 }
 
 static int load_and_pin(struct resident *x, const struct opts *o, struct names *names)
@@ -277,10 +333,9 @@ static int load_and_pin(struct resident *x, const struct opts *o, struct names *
 		return err;
 	l = engine_bpf__loaded(e);
 	err = pin_all(x, l);
-	if (!err) {
-		l->keep = true;
-		state_fill(x, o, l->rd);
-	}
+	if (!err)
+		err = state_fill(x, o, l->rd);
+	l->keep = !err;
 	engine_bpf.close(e);
 	return err;
 }
@@ -433,6 +488,11 @@ static int reader_open(struct resident *x, enum report_level level, struct names
 	r->collect = collect__new(level, x->st->selected, names, keep_slot, NULL);
 	if (!r->online || !r->collect)
 		return -ENOMEM;
+	if (x->st->kinds & SELK_CALL)
+		collect__set_calls(r->collect, &x->st->calls);
+	snprintf(x->selection, sizeof(x->selection), "%.*s", (int)sizeof(x->selection) - 1,
+		 x->st->selection);
+	r->selection = *x->selection ? x->selection : NULL;
 	engine__online(r->online, r->ncpus);
 	err = reader_objects(x);
 	if (!err)
@@ -441,12 +501,18 @@ static int reader_open(struct resident *x, enum report_level level, struct names
 		return err;
 	r->index = t->index;
 	r->before = t->before;
-	r->win = (struct window){x->st->told + 1, t->start, 0};
+	r->win = (struct window){x->st->told + 1, t->start, 0, 0};
+	err = ledger_load(x);
+	if (err)
+		return err;
 	return collect__restore(r->collect, r->ncpus, &t->carry,
 				resident_others(x->st, x->st->told & 1));
 }
 
-/* The window that was just printed has been told: from here on nobody reads it again. */
+/*
+ * The window that was just printed, or put into the ledger, has been told: from here on nobody
+ * reads it again.
+ */
 static void commit(struct resident *x, uint32_t epoch)
 {
 	struct resident_state *st = x->st;
@@ -460,6 +526,7 @@ static void commit(struct resident *x, uint32_t epoch)
 	*(volatile uint32_t *)&st->told = epoch;
 	/* The programs may reuse its records now; should that not come, the next commit says so. */
 	*(volatile uint32_t *)&x->bss->keep.told = epoch;
+	rdir__drop(&x->dir, ledger_name(epoch - 1));
 }
 
 #define FOLDS_NS 100000ULL
@@ -476,26 +543,93 @@ static void wait_folds(const struct resident *x)
 		clock_sleep_until(clock_ns() + FOLDS_NS);
 }
 
-/* Takes the ended window, prints it and counts it as told. */
-static int tell(struct resident *x, int (*print)(void *ctx, const struct report *r), void *ctx)
+/* Takes what has ended into *r and the sum since the start. */
+static int take(struct resident *x, struct report *r)
 {
-	uint32_t epoch = x->rd.win.epoch;
-	struct report r;
 	int err;
 
 	wait_folds(x);
-	err = bpf_reader__take(&x->rd, &r);
+	if (ledger__has_open(&x->ledger))
+		x->rd.win.since = x->ledger.open.start_ns;
+	err = bpf_reader__take(&x->rd, r);
+	if (!err)
+		err = ledger__add(&x->ledger, r);
+	return err ? why__put(&x->why, err, "cannot read the accounts of %s: %s", x->dir.path,
+			      strerror(-err))
+		   : 0;
+}
+
+/* Prints a report as it was asked for. */
+static int show(struct resident *x, const struct telling *t, struct report *r)
+{
+	struct report as;
+	int err = report__fold_depth(r, x->rd.names, t->depth);
+
 	if (err)
-		return why__put(&x->why, err, "cannot read the accounts of %s: %s", x->dir.path,
-				strerror(-err));
-	err = print(ctx, &r);
-	report__free(&r);
-	if (err) { /* its reason is told; the window is there for the next reader */
-		x->why.buf[0] = 0;
-		return -ECANCELED;
+		return why__put(&x->why, err, "cannot add up groups: %s", strerror(-err));
+	as = *r;
+	if (t->level < as.level)
+		as.level = t->level;
+	if (!t->print(t->ctx, &as))
+		return 0;
+	x->why.buf[0] = 0; /* its reason is told; the window is there for the next reader */
+	return -ECANCELED;
+}
+
+/* Takes the ended window, prints it, after those that nobody has told, and counts it as told. */
+static int tell(struct resident *x, const struct telling *t)
+{
+	uint32_t epoch = x->rd.win.epoch;
+	struct report r = {0};
+	int err = take(x, &r);
+
+	if (!err && ledger__has_open(&x->ledger)) { /* r is the last part of it */
+		err = ledger__put_open(&x->ledger, &r);
+		report__free(&r);
+		r = x->ledger.open;
+		memset(&x->ledger.open, 0, sizeof(x->ledger.open));
 	}
-	commit(x, epoch);
-	return 0;
+	for (size_t i = 0; i < x->ledger.nr_closed && !err; i++)
+		err = show(x, t, &x->ledger.closed[i]);
+	if (!err) {
+		ledger__told(&x->ledger, x->rd.win.start);
+		err = ledger_store(x, epoch);
+	}
+	if (!err)
+		err = show(x, t, &r);
+	report__free(&r);
+	if (!err)
+		commit(x, epoch);
+	return err;
+}
+
+/*
+ * Takes what has ended into the ledger. ended: as a window that is told later, by a report of its
+ * own; else as a part of the one that goes on.
+ */
+static int keep(struct resident *x, bool ended)
+{
+	uint32_t epoch = x->rd.win.epoch;
+	struct report r = {0};
+	int err = take(x, &r);
+
+	if (!err)
+		err = ledger__put_open(&x->ledger, &r);
+	report__free(&r);
+	if (!err && ended) {
+		err = ledger__close(&x->ledger);
+		if (err)
+			why__put(&x->why, err,
+				 "%d windows of %s wait to be told: read them with utilbpf report",
+				 LEDGER_CLOSED, x->dir.path);
+	}
+	if (!ended)
+		x->rd.index--;
+	if (!err)
+		err = ledger_store(x, epoch);
+	if (!err)
+		commit(x, epoch);
+	return err;
 }
 
 /* A window that a reader has ended, and died over: its end is the last boundary. */
@@ -509,9 +643,31 @@ static void end_again(struct resident *x)
 	clock_sleep_until(r->win.end + SETTLE_NS);
 }
 
-static int report_locked(struct resident *x, enum report_level level, struct names *names,
-			 int (*print)(void *ctx, const struct report *r), void *ctx)
+/* What a reader has left that died after it had published a boundary. */
+static int finish_last(struct resident *x, const struct telling *t, uint32_t dead)
 {
+	bool looked = x->st->look == x->rd.win.epoch;
+
+	if (!looked)
+		fprintf(stderr, "utilbpf: the last reader, pid %u, did not finish: its window %s\n",
+			dead, t->look ? "is told by the next report" : "comes first");
+	end_again(x);
+	if (looked || t->look)
+		return keep(x, !looked);
+	return tell(x, t);
+}
+
+/* Ends the window, or with --since-start a part of it. */
+static void end_now(struct resident *x, bool look)
+{
+	*(volatile uint32_t *)&x->st->look = look ? x->rd.win.epoch : 0;
+	atomic_thread_fence(memory_order_seq_cst);
+	bpf_reader__end(&x->rd, clock_ns() + AHEAD_NS);
+}
+
+static int report_locked(struct resident *x, const struct telling *t, struct names *names)
+{
+	enum report_level level = t->level < LEVEL_PROCESS ? LEVEL_PROCESS : t->level;
 	int err = state_open(x);
 	uint32_t dead = x->st ? x->st->reader : 0, open;
 
@@ -519,7 +675,8 @@ static int report_locked(struct resident *x, enum report_level level, struct nam
 	if (err)
 		return err;
 	x->st->reader = getpid();
-	err = reader_open(x, level, names);
+	/* What is kept for the report to come must do for any. */
+	err = reader_open(x, t->look ? LEVEL_TASK : level, names);
 	if (err)
 		return why__put(&x->why, err, "cannot open what is pinned at %s: %s", x->dir.path,
 				strerror(-err));
@@ -529,32 +686,29 @@ static int report_locked(struct resident *x, enum report_level level, struct nam
 		return why__put(&x->why, -EPROTO,
 				"%s is out of step (window %u, told %u): stop it and start anew",
 				x->dir.path, open, x->st->told);
-	if (open == x->st->told + 2) {
-		fprintf(stderr,
-			"utilbpf: the last reader, pid %u, did not finish: its window "
-			"comes first\n",
-			dead);
-		end_again(x);
-		err = tell(x, print, ctx);
-	}
-	if (!err) {
-		bpf_reader__end(&x->rd, clock_ns() + AHEAD_NS);
-		err = tell(x, print, ctx);
-	}
-	return err;
+	if (open == x->st->told + 2)
+		err = finish_last(x, t, dead);
+	if (err)
+		return err;
+	end_now(x, t->look);
+	if (!t->look)
+		return tell(x, t);
+	err = keep(x, false);
+	return err ? err : show(x, t, ledger__total(&x->ledger));
 }
 
 int resident__report(const struct opts *o, enum report_level level, struct names *names,
 		     int (*print)(void *ctx, const struct report *r), void *ctx, char *why,
 		     size_t len)
 {
+	const struct telling t = {level, o->depth, o->since_start, print, ctx};
 	struct resident x;
 	int err;
 
 	resident_init(&x, o, why, len);
 	err = lock(&x, false);
 	if (!err)
-		err = report_locked(&x, level, names, print, ctx);
+		err = report_locked(&x, &t, names);
 	resident_close(&x);
 	return err;
 }

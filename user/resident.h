@@ -30,7 +30,8 @@ int resident__status(const struct opts *o, FILE *f, char *why, size_t len);
 /*
  * Ends the current window and hands it to print, which returns 0 when the report has reached its
  * reader: then it is counted as told. Where the last reader was killed before that, its window
- * comes first, in a report of its own. level: the finest that is asked for.
+ * comes first, in a report of its own. With o->since_start it hands over the sum since the start,
+ * and the window goes on. level: the finest that is asked for.
  */
 int resident__report(const struct opts *o, enum report_level level, struct names *names,
 		     int (*print)(void *ctx, const struct report *r), void *ctx, char *why,

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -131,6 +132,84 @@ int rdir__get(const struct rdir *d, char kind, const char *name)
 	pin_path(d, kind, name, path, sizeof(path));
 	fd = bpf_obj_get(path);
 	return fd < 0 ? -errno : fd;
+}
+
+/* ---- bytes in a map ---- */
+
+#define BLOCK 4096 /* of such a map: some kernels take no value of more than 4 MiB */
+
+/* What the map begins with. */
+struct bytes_head {
+	uint64_t magic, len;
+};
+#define BYTES_MAGIC 0x7574696c62797465ULL
+
+int rdir__store(const struct rdir *d, const char *name, const void *bytes, size_t len)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, o, .map_flags = BPF_F_MMAPABLE);
+	size_t blocks = (sizeof(struct bytes_head) + len + BLOCK - 1) / BLOCK, page;
+	struct bytes_head *head;
+	int fd, err = 0;
+
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "utilbpf_sum", sizeof(__u32), BLOCK, blocks, &o);
+	if (fd < 0)
+		return -errno;
+	page = sysconf(_SC_PAGESIZE);
+	page = (blocks * BLOCK + page - 1) / page * page;
+	head = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (head == MAP_FAILED) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	head->magic = BYTES_MAGIC;
+	head->len = len;
+	memcpy(head + 1, bytes, len);
+	munmap(head, page);
+	rdir__drop(d, name);
+	err = rdir__pin(d, 'm', name, fd);
+	close(fd);
+	return err;
+}
+
+int rdir__load(const struct rdir *d, const char *name, char **bytes, size_t *len)
+{
+	int fd = rdir__get(d, 'm', name), err = -EPROTO;
+	struct bpf_map_info info = {0};
+	__u32 info_len = sizeof(info);
+	struct bytes_head *head;
+	size_t size;
+
+	if (fd < 0)
+		return fd;
+	if (bpf_obj_get_info_by_fd(fd, &info, &info_len) || info.value_size != BLOCK) {
+		close(fd);
+		return -EPROTO;
+	}
+	size = (size_t)info.max_entries * BLOCK;
+	head = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	if (head == MAP_FAILED)
+		err = -errno;
+	close(fd);
+	if (head == MAP_FAILED)
+		return err;
+	if (head->magic == BYTES_MAGIC && head->len <= size - sizeof(*head)) {
+		*len = head->len;
+		*bytes = malloc(*len + 1);
+		err = *bytes ? 0 : -ENOMEM;
+	}
+	if (!err)
+		memcpy(*bytes, head + 1, *len);
+	munmap(head, size);
+	return err;
+}
+
+void rdir__drop(const struct rdir *d, const char *name)
+{
+	char path[256];
+
+	pin_path(d, 'm', name, path, sizeof(path));
+	unlink(path);
 }
 
 static bool is_ours(const char *name, char kind)

@@ -48,6 +48,15 @@ int rdir__get(const struct rdir *d, char kind, const char *name);
 /* Descriptors of all objects of a kind, to be closed; *n of them. NULL: no memory, or not there. */
 int *rdir__all(const struct rdir *d, char kind, size_t *n);
 
+/*
+ * Keeps bytes in a map of their own, pinned as m-NAME in the place of the last one. When it fails,
+ * or whoever runs it dies, there is that one, or none. 0 or -errno.
+ */
+int rdir__store(const struct rdir *d, const char *name, const void *bytes, size_t len);
+/* Gives them back, to be free()d. 0; -EPROTO: it holds something else; or another -errno. */
+int rdir__load(const struct rdir *d, const char *name, char **bytes, size_t *len);
+void rdir__drop(const struct rdir *d, const char *name);
+
 /* Unpins everything of ours. 0, or -errno of what could not be. */
 int rdir__clear(const struct rdir *d);
 /* That, and removes the directory. -ENOTEMPTY: it holds what is not ours. */

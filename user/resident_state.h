@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "../bpf/sel.h"
 #include "bpf_reader.h"
 #include "collect.h"
 
@@ -15,7 +16,7 @@
  * The meaning of what is pinned. Raise it when that changes while all sizes stay; records_hash()
  * notices changed sizes by itself.
  */
-#define RESIDENT_LAYOUT 1U
+#define RESIDENT_LAYOUT 2U
 #define RESIDENT_MAGIC	0x75746c62U
 
 enum resident_phase {
@@ -49,7 +50,15 @@ struct resident_state {
 	 * other one and then sets this: whenever it dies, the state is that before or after.
 	 */
 	uint32_t told;
+	/*
+	 * The window whose end is no report's, but only as far as a reader with --since-start has
+	 * read: should that one die, the next reader goes on with the same report.
+	 */
+	uint32_t look;
 	uint32_t selected; /* not all tasks have records */
+	uint32_t kinds;	   /* of the selection: SELK_* */
+	char selection[512];
+	struct sel_calls calls;
 	struct resident_told t[2];
 };
 

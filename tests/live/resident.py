@@ -8,6 +8,7 @@ import fcntl
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -15,8 +16,10 @@ import tempfile
 import threading
 import time
 
-from run import (Background, Fail, Mix, PROGS, Skip, TOOL, call, call_sums, equal, gone, laws,
-                 living_ids, need, needs_bpf, nothing_lost, parse, prog, run, swarm_counts, test)
+from cgroups import Cgroup
+from run import (Background, CLASSES, Fail, Mix, PROGS, Skip, TOOL, call, call_sums, equal, gone,
+                 law_cpus, law_system, laws, living_ids, need, needs_bpf, nothing_lost, parse, prog,
+                 run, swarm_counts, test)
 
 NAME = "test-%d" % os.getpid()
 LOCK_WAIT_S = 10
@@ -268,6 +271,202 @@ def resident_soak():
          max(rss[:third]), max(rss[-third:]))
     print("# %d lives, %d windows, maps %.1f MiB, report %.1f MiB" %
           (rounds * part, len(rss), max(sizes) / 2**20, max(rss) / 2**20))
+
+
+# ---- all since the start ----
+
+def since_start(*args, **kw):
+    return one("--since-start", *args, **kw)
+
+
+def without_open(entities):
+    """Their calls added up. Which are open, and `pending` for that, is about one window's end."""
+    sums = call_sums(entities)
+    for c in sums.values():
+        c["pending_ns"] = c["open"] = 0
+    return {k: +c for k, c in sums.items() if +c}
+
+
+@test
+def resident_since_start():
+    """Looks between the reports: the windows are as they were without them."""
+    with Instance(), Cgroup() as g:
+        with Mix(), g.spawn(prog("calls", 0, 2), stdout=subprocess.PIPE) as p:
+            parts, looks = [], []
+            while p.poll() is None or len(parts) < 6:
+                for _ in range(random.randrange(3)):
+                    looks.append(since_start())
+                parts += report()
+            told = dict(line.split() for line in p.stdout.read().decode().splitlines())
+        parts += report()
+        for look in looks:
+            law_cpus(look)
+            law_system(look)
+            equal(look["quality"]["residual_ns"], 0, "residual of a look")
+            equal(look["window"]["start_ns"], parts[0]["window"]["start_ns"], "start of a look")
+        equal([r["window"]["index"] for r in parts], list(range(len(parts))), "indexes")
+        follow_on(parts)
+        for i, rep in enumerate(parts):
+            check_window(rep, "window %d" % i)
+        for name, want in told.items():
+            have = sum(call(e, name)["count"] for rep in parts for e in rep["groups"]
+                       if e["cgroup"] == g.name)
+            equal(have, int(want), "%s over %d windows and %d looks" % (name, len(parts),
+                                                                        len(looks)))
+        need(len(looks) > 2, "only %d looks", len(looks))
+
+
+@test
+def resident_since_start_is_the_sum():
+    """Of a group that has come and gone, over many windows; so its figures are final."""
+    with Instance():
+        parts = []
+        with Cgroup() as g:
+            with g.spawn(prog("swarm", 400, 400, 40, 3)) as p, g.spawn(prog("calls", 0, 2),
+                                                           stdout=subprocess.DEVNULL) as q:
+                while p.poll() is None or q.poll() is None:
+                    parts += report()
+                    if random.random() < 0.3:
+                        since_start("-b", "group")
+        parts += report()
+        whole = since_start()
+        equal(whole["quality"]["residual_ns"], 0, "residual")
+        mine = [e for rep in parts for e in rep["groups"] if e["cgroup"] == g.name]
+        need(len(mine) > 5, "only %d windows", len(mine))
+        have, = [e for e in whole["groups"] if e["cgroup"] == g.name]
+        procs = [e for e in whole["processes"] if e["cgroup"] == g.name]
+        for k in CLASSES:
+            equal(have[k], sum(e[k] for e in mine), k)
+        equal(without_open([have]), without_open(mine), "calls")
+        equal(sum(c["open"] for c in have["calls"]), 0, "open calls of who has ended")
+        lived = {(t["tid"], t["start_ns"], t["exec"]) for rep in parts for t in rep["tasks"]
+                 if t["cgroup"] == g.name}
+        equal(have["tasks"], len(lived), "tasks")
+        equal([e["comm"] for e in procs], ["(ended)"], "processes")
+
+
+@test
+def resident_open_calls_since_start():
+    """A call that lasts over many windows: pending from its begin, once."""
+    with Instance():
+        with subprocess.Popen(["sleep", "60"]) as p:
+            try:
+                time.sleep(0.2)
+                begin = one()["window"]
+                for _ in range(3):
+                    time.sleep(0.1)
+                    one()
+                    whole = since_start()
+                calls = [call(e, "clock_nanosleep") for e in whole["processes"]
+                         if e["pid"] == p.pid]
+                equal(len(calls), 1, "entries of the sleeper")
+                equal((calls[0]["count"], calls[0]["open"]), (0, 1), "count and open")
+                life = whole["window"]["end_ns"] - begin["end_ns"]
+                need(life < calls[0]["pending_ns"] < life + 10**9, "pending is %d, its life %d",
+                     calls[0]["pending_ns"], life)
+                part = one("-b", "process")
+                mine, = [call(e, "clock_nanosleep") for e in part["processes"] if e["pid"] == p.pid]
+                equal((mine["open"], mine["pending_ns"]), (1, part["window"]["elapsed_ns"]),
+                      "of the last window")
+            finally:
+                p.kill()
+        after = since_start()
+        equal([e for e in after["processes"] if e["pid"] == p.pid and not e["tasks"]], [],
+              "the ended process")
+        after = one("--since-start", "-b", "system")
+        need("processes" not in after, "-b system has processes")
+
+
+@test
+def resident_since_start_options():
+    with Instance("-e", "sched"):
+        refused_usage("-b", "task")
+        refused_usage("-F")
+        text = good("report", "--since-start", "-T", "3").decode()
+        need("all since the start" in text, "text: %s", text)
+        rep = since_start("-b", "group", "--depth", "1")
+        need(all(g["cgroup"].count("/") == 1 for g in rep["groups"] if g["cgroup"][0] == "/"),
+             "groups of depth 1: %s", [g["cgroup"] for g in rep["groups"]])
+        with tempfile.TemporaryDirectory() as d:
+            path = os.path.join(d, "x.prom")
+            for _ in range(2):
+                good("report", "--since-start", "-f", "openmetrics", "-o", path)
+                with open(path, encoding="utf-8") as f:
+                    m = re.search(r"^utilbpf_accounted_seconds_total ([0-9.]+)$", f.read(), re.M)
+                total = float(m[1])
+                need(total * 1e9 >= rep["window"]["elapsed_ns"], "only %s s since the start", total)
+        equal(one()["window"]["index"], 0, "index of the first report")
+
+
+def refused_usage(*args):
+    r = cmd("report", "--since-start", *args)
+    equal((r.status, r.out, r.err.count(b"\n")), (2, b"", 1), "wrong usage: %s" % (args,))
+
+
+@test
+def resident_killed_looks():
+    """Readers of both kinds are killed at any moment: nothing is told twice in a sum, or lost."""
+    told = {}
+    with Instance(), Cgroup() as g:
+        with g.spawn(prog("calls", 0, 4), stdout=subprocess.PIPE) as p:
+            while p.poll() is None:
+                args = random.choice([[], ["--since-start"], ["--since-start"]])
+                with subprocess.Popen([TOOL, "report", "--name", NAME, "-f", "json", "-o",
+                                       "/dev/null"] + args, stderr=subprocess.DEVNULL) as reader:
+                    time.sleep(random.uniform(0, 0.03))
+                    reader.kill()
+                if random.random() < 0.5:
+                    r = cmd("report", "--since-start", "-f", "json")
+                    need(r.status == 0 or b"wait to be told" in r.err, "a look: %s", r.err)
+                    continue
+                r = cmd("report", "-f", "json")
+                equal(r.status, 0, "status of the reader after one that was killed")
+                for rep in parse(r.out):
+                    need(rep["window"]["index"] not in told, "told twice")
+                    told[rep["window"]["index"]] = rep
+            want = dict(line.split() for line in p.stdout.read().decode().splitlines())
+        for rep in report():
+            told[rep["window"]["index"]] = rep
+        whole = since_start()
+        for rep in report():
+            told[rep["window"]["index"]] = rep
+        # Those whose reader was killed after it had told them went to /dev/null.
+        for i, rep in told.items():
+            check_window(rep, "window %d" % i)
+        for name, n in want.items():
+            mine, = [e for e in whole["groups"] if e["cgroup"] == g.name]
+            equal(call(mine, name)["count"], int(n), "%s since the start" % name)
+
+
+@test
+def resident_looks_at_once():
+    """Readers of both kinds at the same time."""
+    with Instance():
+        reps, looks, failed = [], [], []
+
+        def read(look):
+            for _ in range(6):
+                try:
+                    if look:
+                        looks.append(since_start("-b", "group"))
+                    else:
+                        reps.extend(report())
+                except Fail as e:
+                    failed.append(str(e))
+        threads = [threading.Thread(target=read, args=(i % 2,)) for i in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        equal(failed, [], "failures")
+        whole = since_start()
+        reps += report()
+        reps.sort(key=lambda r: r["window"]["index"])
+        equal([r["window"]["index"] for r in reps], list(range(13)), "indexes")
+        follow_on(reps)
+        for i, rep in enumerate(reps):
+            check_window(rep, "window %d" % i)
+        need(all(r["window"]["start_ns"] == whole["window"]["start_ns"] for r in looks), "starts")
 
 
 # ---- what can go wrong ----

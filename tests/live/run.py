@@ -247,6 +247,24 @@ def law_calls(e, what):
              c["max_ns"] * (c["count"] - 1) + c["min_ns"], "%s: elapsed and extremes: %s", name, c)
 
 
+def life(t, win):
+    """What of a task's life lies in the window."""
+    end = win["end_ns"] if t["end_ns"] is None else min(t["end_ns"], win["end_ns"])
+    return max(end - max(t["start_ns"], win["start_ns"]), 0)
+
+
+def law_moved(tasks, win):
+    """The parts of a task that moved between groups add up to its life."""
+    moved = collections.defaultdict(list)
+    for t in tasks:
+        moved[t["tid"], t["start_ns"], t["exec"]].append(t)
+    for parts in moved.values():
+        if any(t["partial"] for t in parts) and not is_other(parts[0]):
+            last = next((t for t in parts if t["end_ns"]), parts[0])
+            equal(sum(t[k] for t in parts for k in CLASSES), life(last, win),
+                  "the parts of task %d %r" % (last["tid"], last["comm"]))
+
+
 def law_task(t, win):
     what = "task %d.%d %r" % (t["tid"], t["exec"], t["comm"])
     need(all(t[k] >= 0 for k in CLASSES), "%s has a negative class", what)
@@ -255,9 +273,8 @@ def law_task(t, win):
     law_calls(t, what)
     if is_other(t):
         return
-    end = win["end_ns"] if t["end_ns"] is None else min(t["end_ns"], win["end_ns"])
-    life = max(end - max(t["start_ns"], win["start_ns"]), 0)
-    equal(sum(t[k] for k in CLASSES), life, "classes against the life of " + what)
+    if not t["partial"]:
+        equal(sum(t[k] for k in CLASSES), life(t, win), "classes against the life of " + what)
     equal(t["state"] == "exited", t["end_ns"] is not None, "exited has an end, " + what)
 
 
@@ -316,7 +333,8 @@ def law_levels(rep, whole=True):
         for k in tasks:
             law_sum(tasks[k], sums[k], "%s %s" % (level, k))
             if not any(t["comm"] == "(ended)" for t in tasks[k]): # which are many
-                equal(len(tasks[k]), sum(e["tasks"] for e in sums[k]), "tasks of %s %s" % (level, k))
+                equal(len({(t["tid"], t["start_ns"], t["exec"]) for t in tasks[k]}),
+                      sum(e["tasks"] for e in sums[k]), "tasks of %s %s" % (level, k))
     if whole: # the interrupts' calls on idle tasks are the system's alone
         law_sum(rep["tasks"], [rep["system"]], "system", irq_calls=False)
 
@@ -331,6 +349,7 @@ def laws(rep, selected=False):
     equal(q["residual_ns"], 0, "residual_ns")
     if not selected:
         law_tasks_of_cpus(rep)
+        law_moved(rep["tasks"], win)
     law_levels(rep, not selected)
 
 

@@ -23,6 +23,7 @@ import urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import run # pylint: disable=wrong-import-position
+from cgroups import Cgroup, Churn # pylint: disable=wrong-import-position
 from run import (TOOL, TOP, Fail, Skip, equal, gone, kernel_ids, near, need, # pylint: disable=wrong-import-position
                  needs_bpf, test)
 
@@ -118,71 +119,6 @@ def total(s, name, **labels):
 
 def is_counter(name):
     return name.endswith("_total")
-
-
-# ---- cgroups of our own ----
-
-def cgroup_root():
-    with open("/proc/self/mounts", encoding="utf-8") as f:
-        for line in f:
-            if line.split()[2] == "cgroup2":
-                return line.split()[1]
-    raise Skip("no cgroup2 mount")
-
-
-class Cgroup:
-    """A group for the time of a with, and what runs in it."""
-    made = 0
-
-    def __init__(self):
-        Cgroup.made += 1
-        self.name = "/utilbpf-test-%d-%d" % (os.getpid(), Cgroup.made)
-        self.path = cgroup_root() + self.name
-
-    def __enter__(self):
-        try:
-            os.mkdir(self.path)
-        except OSError as e:
-            raise Skip("cannot make a cgroup: %s" % e) from e
-        return self
-
-    def spawn(self, argv):
-        def enter():
-            with open(self.path + "/cgroup.procs", "w", encoding="ascii") as f:
-                f.write("0")
-        return subprocess.Popen(argv, preexec_fn=enter) # pylint: disable=subprocess-popen-preexec-fn
-
-    def __exit__(self, *_):
-        for _ in range(500): # its last task may not be gone yet
-            try:
-                os.rmdir(self.path)
-                return
-            except OSError:
-                time.sleep(0.02)
-        os.rmdir(self.path)
-
-
-class Churn:
-    """Groups that come, work a little and go, until the end of the with."""
-
-    def __enter__(self):
-        with Cgroup():
-            pass # skip here where there can be none
-        self.over = threading.Event()
-        self.rounds = 0
-        self.thread = threading.Thread(target=self.work)
-        self.thread.start()
-        return self
-
-    def work(self):
-        while not self.over.is_set():
-            with Cgroup() as g:
-                g.spawn(["sh", "-c", "i=0; while [ $i -lt 300 ]; do i=$((i+1)); done"]).wait()
-            self.rounds += 1
-
-    def __exit__(self, *_):
-        self.over.set()
-        self.thread.join()
 
 
 SPIN = ["sh", "-c", "while :; do :; done"]

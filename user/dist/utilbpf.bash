@@ -59,7 +59,7 @@ _utilbpf() {
 		-p --pid -t --tid -C --cpu -G --cgroup -c --comm -u --uid -x --exclude-self
 		--no-kthreads --follow --syscall
 		-b --by --depth -s --sort -T --top -F --full -f --format --max-series -o --output --listen
-		--name --json-schema -v --verbose -V --version -h --help --" -- "$cur")
+		--name --since-start --json-schema -v --verbose -V --version -h --help --" -- "$cur")
 }
 
 complete -o default -F _utilbpf utilbpf
