@@ -58,6 +58,17 @@
 /* Keeps the bound check of an index and its use on one register, as the verifier needs to see it.
  */
 #define acct_opaque(x) __asm__ volatile("" : "+r"(x))
+/*
+ * x, which a check has found to be below n, a power of two or less: said once more, where it is
+ * used. When the compiler keeps x in memory in between, a verifier before 6.8 does not know that
+ * it is the same x.
+ */
+#define acct_below(x, n)                                                                           \
+	({                                                                                         \
+		__u32 below_ = (x);                                                                \
+		acct_opaque(below_);                                                               \
+		below_ &((n)-1);                                                                   \
+	})
 
 #ifndef ACCT_READER
 acct_inline struct acct_call *acct_env_call(struct acct_cpu *c, struct acct_task *t, __u32 key,
@@ -376,6 +387,7 @@ acct_inline void acct_slice_off(struct acct_state *st, struct acct_sums *s, __u6
 	acct_opaque(off);
 	if (off >= AC_OFF_NR)
 		return;
+	off = acct_below(off, 8);
 	s->ns[AC_WAIT + off] += d;
 	if (st->flags & AS_CALL) {
 		st->off[off] += d;
@@ -400,7 +412,7 @@ acct_inline void acct_slice_on(struct acct_state *st, struct acct_cpu *c, const 
 	}
 	acct_opaque(cls);
 	if (cls < AC_NR)
-		s->ns[cls] += d;
+		s->ns[acct_below(cls, 16)] += d;
 }
 
 /* Charges t's slice up to `to` into s. `at_start`: `to` is the start of n's window. */

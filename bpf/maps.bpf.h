@@ -62,6 +62,13 @@ struct {
 	__type(value, struct acct_link);
 } links_hash SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, struct acct_link);
+} link_init SEC(".maps"); /* zero but for the owner */
+
 /* ---- the selection, and the groups; see sel.h ---- */
 
 struct sel_id {
@@ -205,17 +212,23 @@ static __always_inline struct acct_link *link_find(struct task_struct *p, const 
 
 /*
  * The same, made when it is missing: `owner` names the context, so that of two that come at once
- * just one finds its own name there and fills it in. NULL: no memory.
+ * just one finds its own name there and fills it in. NULL: no memory. What a link begins as is in a
+ * map: the stack, of which a chain of calls has 512 bytes, would be too small for it. The iterator
+ * can be preempted there, and has one of its own; all others of a CPU write the same.
  */
 static __always_inline struct acct_link *link_make(struct task_struct *p, __u32 owner,
 						   const bool btf)
 {
-	struct acct_link init = {.owner = owner};
+	__u32 i = owner == OWNER_ITER;
+	struct acct_link *init = bpf_map_lookup_elem(&link_init, &i);
 	__u64 key = (__u64)p;
 
+	if (!init)
+		return NULL;
+	init->owner = owner;
 	if (btf && have_storage)
-		return bpf_task_storage_get(&links, p, &init, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	bpf_map_update_elem(&links_hash, &key, &init, BPF_NOEXIST);
+		return bpf_task_storage_get(&links, p, init, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	bpf_map_update_elem(&links_hash, &key, init, BPF_NOEXIST);
 	return bpf_map_lookup_elem(&links_hash, &key);
 }
 

@@ -16,7 +16,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "../../bpf/utilbpf.h"
+#include "../../bpf/sel.h"
 #include "utilbpf.skel.h"
 
 #define LOG_STATS                                                                                  \
@@ -27,14 +27,18 @@
 struct variant {
 	const char *name;
 	bool btf, storage;
-	bool alone; /* cold paths as functions that are verified by themselves */
+	bool alone;  /* cold paths as functions that are verified by themselves */
+	bool select; /* with everything that a selection may ask of a task */
 };
 
 static const struct variant variants[] = {
-	{"btf", true, true, true},
-	{"btf-hash", true, false, true},
-	{"raw", false, false, true},
-	{"raw-static", false, false, false},
+	{"btf", true, true, true, false},
+	{"btf-hash", true, false, true, false},
+	{"raw", false, false, true, false},
+	{"raw-static", false, false, false, false},
+	{"btf-select", true, true, true, true},
+	{"raw-select", false, false, true, true},
+	{"raw-static-select", false, false, false, true},
 };
 
 static struct btf *vmlinux;
@@ -122,6 +126,11 @@ static struct utilbpf_bpf *open_variant(const struct variant *v, const char *onl
 	k->rodata->have_storage = v->storage;
 	k->rodata->have_probe_read = probe_read;
 	k->rodata->have_prev_state = prev_state_args() >= 5;
+	if (v->select) {
+		k->rodata->sel_kinds = SELK_TASKS | SELK_FOLLOW | SELK_CPU | SELK_CALL;
+		k->rodata->sel_comms = k->rodata->sel_paths = 2;
+		k->rodata->command_pid = 2;
+	}
 	if (!v->alone)
 		functions_static(k->obj);
 	if (!v->storage)
