@@ -692,6 +692,38 @@ flow_cold int flow_resync(flow_who p, struct acct_cpu *c, struct acct_now *n, co
 }
 
 /*
+ * The CPU of n was not online for all of its window. gone: it is not any more, as another one tells
+ * (from an offline CPU there are no events, see TP_CONDITION of include/linux/tracepoint.h).
+ * Whoever was the last to run there is taken off when it has left, and nobody is charged until the
+ * first event after the CPU's return. Nobody else writes to its records meanwhile.
+ */
+acct_inline void flow_cpu_partial(struct acct_cpu *c, struct acct_now *n, bool gone)
+{
+	struct acct_now then = *n;
+	struct acct_task *t;
+	__u8 cls = AC_NONE;
+
+	c->partial[n->epoch & 1] = n->epoch;
+	if (!gone)
+		return;
+	t = c->task ? flow_task(c->slot, c, n) : (struct acct_task *)0;
+	if (t && t->cpu == n->cpu && acct_on_cpu(&t->st)) {
+		if (c->slot >= SLOT_FIRST(FLOW_NCPUS)) {
+			then.now = who_left(c, t, n, &cls);
+			if (cls == AC_NONE)
+				cls = AC_WAIT;
+		}
+		if (acct_before(then.now, t->st.since))
+			then.now = t->st.since;
+		acct_charge(t, c, &then);
+		t->st.cls = cls;
+	}
+	c->task = 0;
+	c->slot = 0;
+	c->depth = 0;
+}
+
+/*
  * The record of p, which runs on c. Some switches happen without an event: then the first event of
  * the task that runs here puts it there.
  */

@@ -214,10 +214,12 @@ static __always_inline __u32 comm_selected(const char *comm)
  */
 __noinline int selected(const struct facts *f)
 {
+	__u64 group;
 	__u32 in = 0;
 
 	if (!f)
 		return 0;
+	group = f->group;
 	if ((sel_kinds & SELK_PID) && acct_before(f->process_start, sel_began) &&
 	    id_selected(SELK_PID, f->tgid))
 		in |= SELK_PID;
@@ -228,7 +230,8 @@ __noinline int selected(const struct facts *f)
 		in |= SELK_UID;
 	if (sel_kinds & SELK_COMM)
 		in |= comm_selected(f->comm);
-	if ((sel_kinds & SELK_CGROUP) && bpf_map_lookup_elem(&sel_groups, &f->group))
+	/* Before 6.2 a key must not lie in what a function was given. */
+	if ((sel_kinds & SELK_CGROUP) && bpf_map_lookup_elem(&sel_groups, &group))
 		in |= SELK_CGROUP;
 	if (f->tgid == self_tgid)
 		in |= SELK_NOSELF;
@@ -444,7 +447,7 @@ PROGRAM(cgroup_transfer_tasks)
 /* Whether glob i takes that path. A function of its own: the verifier walks it once. */
 __noinline int path_matches(__u32 i, const struct acct_path *path)
 {
-	const struct sel_glob *g = bpf_map_lookup_elem(&sel_globs, &i);
+	const struct sel_glob *g = sel_paths ? bpf_map_lookup_elem(&sel_globs, &i) : NULL;
 
 	return g && path && sel_path_matches(g, path->s, ACCT_PATH_LEN);
 }
@@ -479,6 +482,30 @@ static __always_inline int on_cgroup_rmdir(__u64 *ctx, const bool btf)
 	return 0;
 }
 PROGRAM(cgroup_rmdir)
+
+/* ---- CPUs that go and come ---- */
+
+#define IS_STEP(step, state)                                                                       \
+	(bpf_core_enum_value_exists(enum cpuhp_state, state) &&                                    \
+	 (step) == bpf_core_enum_value(enum cpuhp_state, state))
+
+/* One CPU has done a step for another: with these, that one has gone, or is back. */
+static __always_inline int on_cpuhp_exit(__u64 *ctx, const bool btf)
+{
+	__u32 cpu = ctx[0], step = ctx[2];
+	bool gone = IS_STEP(step, CPUHP_TEARDOWN_CPU);
+	struct acct_now n;
+	struct acct_cpu *c;
+
+	if ((int)ctx[3] || (!gone && !IS_STEP(step, CPUHP_BRINGUP_CPU)) || !event(&n, &c))
+		return 0;
+	n.cpu = cpu;
+	c = cpu_get(cpu);
+	if (c)
+		flow_cpu_partial(c, &n, gone);
+	return 0;
+}
+PROGRAM(cpuhp_exit)
 
 /* ---- system calls ---- */
 

@@ -360,7 +360,9 @@ struct acct_cpu {
 	__u64 rest_exited;	       /* such tasks that have ended */
 	__u64 exited; /* records whose task, or image, has ended: for the reader to take */
 	__u64 folded; /* ended tasks that are not told one by one */
-	__u64 reserved[2];
+	/* written by the program that sees CPUs go and come: when there is no other for this one */
+	__u32 partial[2]; /* by parity, the last window that this CPU was not online for all of */
+	__u64 reserved;
 };
 
 /*

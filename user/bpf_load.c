@@ -39,7 +39,7 @@ static const struct feature features[] = {
 	{"softirq_exit", EV_SOFTIRQS, false},	   {"hcall_entry", EV_HCALLS, true},
 	{"hcall_exit", EV_HCALLS, true},	   {"cgroup_attach_task", EV_SCHED, true},
 	{"cgroup_transfer_tasks", EV_SCHED, true}, {"cgroup_mkdir", EV_SCHED, true},
-	{"cgroup_rmdir", EV_SCHED, true},
+	{"cgroup_rmdir", EV_SCHED, true},	   {"cpuhp_exit", EV_SCHED, true},
 };
 #define MACHINE_PPC 3 /* ARCH_PPC of compat.bpf.h */
 #define NR_FEATURES (sizeof(features) / sizeof(features[0]))

@@ -362,6 +362,14 @@ void bpf_reader__watch(struct bpf_reader *r, uint32_t events)
 		r->absent |= events & what[i].events ? 0 : what[i].classes;
 }
 
+/* A CPU that went or came in the ended window was not online for all of it. */
+static void drop_partial(struct bpf_reader *rd)
+{
+	for (uint32_t i = 0; i < rd->ncpus; i++)
+		if (rd->t.cpus[i].partial[rd->win.epoch & 1] == rd->win.epoch)
+			rd->online[i] = false;
+}
+
 int bpf_reader__take(struct bpf_reader *rd, struct report *r)
 {
 	int err;
@@ -381,6 +389,7 @@ int bpf_reader__take(struct bpf_reader *rd, struct report *r)
 		err = read_moves(rd);
 	if (err)
 		return err;
+	drop_partial(rd);
 	names__new_window(rd->names);
 	names__load_irqs(rd->names, NULL);
 	err = collect__window(rd->collect, &rd->t, &rd->win, r);

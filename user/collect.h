@@ -20,7 +20,7 @@ struct move {
 /* The tables as an engine shows them; arrays may be mapped and change under the reader. */
 struct tables {
 	uint32_t ncpus;	    /* possible CPUs: what the fixed slots were laid out for */
-	const bool *online; /* by CPU: has an idle task of its own in this window */
+	const bool *online; /* by CPU: for all of this window */
 	struct acct_cpu *cpus;
 	struct acct_task *tasks;
 	uint32_t ntasks;

@@ -709,17 +709,12 @@ static void cpu_gone(struct acct_cpu *c, struct acct_now *n)
 		first_event(c, n, tid_find(0));
 	u = on_cpu(c);
 	t = flow_task(c->slot, c, n);
-	if (!t)
-		return;
-	acct_charge(t, c, n);
-	t->st.cls = c->slot < SLOT_FIRST(F->ncpus) ? AC_NONE : AC_WAIT;
-	if (u && flow_shared(c->slot, n->cpu)) {
+	if (u && t && flow_shared(c->slot, n->cpu)) {
+		acct_charge(t, c, n);
 		t->st.cls = AC_WAIT;
 		flow_surplus_leave(u, t, c, n, true);
 	}
-	c->task = 0;
-	c->slot = 0;
-	c->depth = 0;
+	flow_cpu_partial(c, n, true);
 }
 
 void feed__cpu(struct feed *f, uint32_t cpu, bool online, uint64_t time)

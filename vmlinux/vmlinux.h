@@ -107,6 +107,12 @@ struct pt_regs___ppc {
 
 struct pt_regs;
 
+/* include/linux/cpuhotplug.h; the values are the kernel's own */
+enum cpuhp_state {
+	CPUHP_BRINGUP_CPU = 1,
+	CPUHP_TEARDOWN_CPU = 2,
+};
+
 struct bpf_iter_meta {
 	void *seq;
 	__u64 session_id;
