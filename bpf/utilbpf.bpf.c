@@ -199,7 +199,8 @@ struct facts {
 static __always_inline __u32 comm_selected(const char *comm)
 {
 	for (__u32 i = 0; i < sel_comms && i < SEL_GLOBS; i++) {
-		const struct sel_glob *g = bpf_map_lookup_elem(&sel_globs, &i);
+		__u32 key = i; /* in memory a verifier before 6.8 would lose count */
+		const struct sel_glob *g = bpf_map_lookup_elem(&sel_globs, &key);
 
 		if (g && sel_comm_matches(g, comm))
 			return SELK_COMM;
