@@ -85,22 +85,28 @@ acct_inline int acct_before(__u64 a, __u64 b)
 
 /*
  * acct_epoch: the last published window, 0 when accounting is off. acct_time fills n for an event
- * at `now` that has read it: the reader publishes a boundary a little ahead, so `now` decides the
- * side, not the moment at which a store became visible.
+ * at `now`: the reader publishes a boundary a little ahead, so `now` decides the side, not the
+ * moment at which a store became visible. The number is read after the clock: a CPU that a
+ * hypervisor holds up between the two would else put time past a boundary into the window before.
+ * One that is held up for a whole window is put at the start of the last that is not told yet.
  */
 acct_inline __u32 acct_epoch(const struct acct_ctl *ctl)
 {
 	return *(const volatile __u32 *)&ctl->epoch;
 }
 
-acct_inline void acct_time(struct acct_now *n, const struct acct_ctl *ctl, __u32 e, __u64 now)
+acct_inline void acct_time(struct acct_now *n, const struct acct_ctl *ctl, __u64 now)
 {
+	__u32 e = acct_epoch(ctl);
+
 	n->now = now;
 	n->moves = *(const volatile __u32 *)&ctl->moves;
 	n->start = *(const volatile __u64 *)&ctl->start[e & 3];
 	if (acct_before(now, n->start)) {
 		e--;
 		n->start = *(const volatile __u64 *)&ctl->start[e & 3];
+		if (acct_unlikely(acct_before(now, n->start)))
+			n->now = n->start;
 	}
 	n->epoch = e;
 }

@@ -738,29 +738,30 @@ acct_inline struct acct_task *flow_current(flow_who p, struct acct_cpu *c, struc
 
 /*
  * The same for a system call's event, with fewer steps: n has only `now` and `cpu` yet. A record
- * that is in the last published window e already has had an event past its start, so this one is
+ * that is in the last published window already has had an event past its start, so this one is
  * too. NULL: the chain of switches has not told who runs here, or p is not selected.
  */
 acct_inline struct acct_task *flow_caller(flow_who p, struct acct_cpu *c, struct acct_now *n,
-					  __u32 e, const bool btf)
+					  const bool btf)
 {
+	__u32 e = acct_epoch(windows()); /* after the clock, as in acct_time() */
 	struct acct_task *t;
 
 	if (acct_unlikely(c->task != who_address(p))) {
-		acct_time(n, windows(), e, n->now);
+		acct_time(n, windows(), n->now);
 		flow_resync(p, c, n, btf);
 		if (c->task != who_address(p))
 			return (struct acct_task *)0;
 	}
 	if (acct_unlikely(c->moves != *(const volatile __u32 *)&windows()->moves)) {
-		acct_time(n, windows(), e, n->now);
+		acct_time(n, windows(), n->now);
 		flow_settle_current(p, c, n, btf);
 	}
 	if (flow_selects() && c->slot == SLOT_REST(n->cpu, FLOW_NCPUS))
 		return (struct acct_task *)0;
 	t = task_at(c->slot);
 	if (t && acct_unlikely((__u32)t->tag != e)) {
-		acct_time(n, windows(), e, n->now);
+		acct_time(n, windows(), n->now);
 		flow_roll(t, c, n);
 	}
 	return t;

@@ -409,7 +409,7 @@ __noinline int fold_some(struct acct_cpu *c, const struct acct_now *n)
 
 	if (!c || !n || bpf_map_pop_elem(&fold_lock, &token))
 		return 0;
-	acct_time(now, &ctl, acct_epoch(&ctl), bpf_ktime_get_ns());
+	acct_time(now, &ctl, bpf_ktime_get_ns());
 	if (now->epoch != n->epoch)
 		goto out;
 	for (__u32 i = 0; i < FOLD_TRIES && freed < FOLD_AIM; i++) {

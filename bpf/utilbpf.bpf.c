@@ -36,15 +36,13 @@ char LICENSE[] SEC("license") = "GPL";
 /* The time of the event and the record of the CPU that it happens on. False: nothing to do. */
 static __always_inline bool event(struct acct_now *n, struct acct_cpu **c)
 {
-	__u32 e = acct_epoch(&ctl);
-
-	if (!e) /* off is off before the clock is read */
+	if (!acct_epoch(&ctl)) /* off is off before the clock is read */
 		return false;
 	/* What needs no time comes before the clock: reading it waits for what the kernel has begun
 	 * anyway. */
 	n->cpu = bpf_get_smp_processor_id();
 	*c = cpu_get(n->cpu);
-	acct_time(n, &ctl, e, bpf_ktime_get_ns());
+	acct_time(n, &ctl, bpf_ktime_get_ns());
 	return *c;
 }
 
@@ -523,7 +521,7 @@ static __noinline int user_changed(struct task_struct *p, struct acct_cpu *c, co
 	c->uid = who_uid(p, btf);
 	if (!link_usable(l))
 		return 0;
-	acct_time(&n, &ctl, acct_epoch(&ctl), bpf_ktime_get_ns());
+	acct_time(&n, &ctl, bpf_ktime_get_ns());
 	n.cpu = bpf_get_smp_processor_id();
 	l->changed = n.now;
 	flow_unsettle(p, l, c, &n);
@@ -557,9 +555,7 @@ static __always_inline struct acct_task *call_event(struct acct_now *n, struct a
 						    struct task_struct **p, const bool exits,
 						    const bool btf)
 {
-	__u32 e = acct_epoch(&ctl);
-
-	if (!e)
+	if (!acct_epoch(&ctl))
 		return NULL;
 	if (flow_selects() && call_skip(cpu, p, exits, btf))
 		return NULL;
@@ -569,7 +565,7 @@ static __always_inline struct acct_task *call_event(struct acct_now *n, struct a
 	*cpu = cpu_get(n->cpu);
 	*p = current_task(btf);
 	n->now = bpf_ktime_get_ns();
-	return *cpu ? flow_caller(*p, *cpu, n, e, btf) : NULL;
+	return *cpu ? flow_caller(*p, *cpu, n, btf) : NULL;
 }
 
 static __always_inline int on_sys_enter(__u64 *ctx, const bool btf)
@@ -659,7 +655,7 @@ static __always_inline struct acct_ctl *hcall_event(struct acct_now *n, struct a
 	*c = cpu_get(n->cpu);
 	if (!w || !*c || !acct_epoch(w))
 		return NULL;
-	acct_time(n, w, acct_epoch(w), bpf_ktime_get_ns());
+	acct_time(n, w, bpf_ktime_get_ns());
 	return w;
 }
 

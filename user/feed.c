@@ -512,7 +512,7 @@ static inline void on_call(const struct feed_event *ev, struct acct_cpu *c, stru
 		c->unmatched++;
 		return;
 	}
-	t = flow_caller(u, c, n, F->win.epoch, true);
+	t = flow_caller(u, c, n, true);
 	if (!t)
 		return;
 	if (ev->op == FEED_SYS_ENTER) {

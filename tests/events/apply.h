@@ -440,7 +440,7 @@ flow_cold int on_group(const struct script_event *ev)
 flow_cold int on_call(const struct script_event *ev, struct acct_cpu *c)
 {
 	struct acct_now n = {.now = ev->time, .cpu = ev->cpu & (SC_CPUS - 1)};
-	struct acct_task *t = flow_caller(running_on(n.cpu), c, &n, acct_epoch(&ST->ctl), true);
+	struct acct_task *t = flow_caller(running_on(n.cpu), c, &n, true);
 
 	if (t && ev->op == OP_SYS_ENTER)
 		acct_sys_enter(t, c, &n, ev->arg);
@@ -513,7 +513,7 @@ acct_cold int settle_all(__u64 now)
 
 		if (c->task != who_address(running_on(i)))
 			continue;
-		acct_time(&n, &ST->ctl, acct_epoch(&ST->ctl), now);
+		acct_time(&n, &ST->ctl, now);
 		n.cpu = i;
 		flow_settle_current(running_on(i), c, &n, true);
 	}
@@ -621,7 +621,7 @@ acct_inline void apply(const struct script_event *ev)
 
 	if (apply_setup(ev))
 		return;
-	acct_time(&n, &ST->ctl, acct_epoch(&ST->ctl), ev->time);
+	acct_time(&n, &ST->ctl, ev->time);
 	switch (ev->op) {
 	case OP_SYS_ENTER:
 	case OP_SYS_EXIT:
