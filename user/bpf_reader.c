@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define ACCT_READER
+#include "../bpf/acct.h"
 #include "bpf_reader.h"
 #include "clock.h"
 #include "engine_util.h"
@@ -194,6 +196,44 @@ void bpf_reader__announce(struct bpf_reader *r, uint64_t end)
 		set_end(r, end);
 }
 
+/*
+ * True when a program of the ended window is still in the middle of a switch on this CPU: whoever
+ * was there has left, and nobody has come yet. A hypervisor may hold it up there for long.
+ */
+static bool switching(const struct bpf_reader *r, uint32_t cpu)
+{
+	const struct acct_cpu *c = &r->t.cpus[cpu];
+	uint32_t slot = *(const volatile uint32_t *)&c->slot;
+	const struct acct_task *t = &r->t.tasks[slot < r->t.ntasks ? slot : 0];
+	uint64_t tag;
+
+	if (!slot || slot >= r->t.ntasks)
+		return false;
+	tag = *(const volatile __u64 *)&t->tag;
+	if ((uint32_t)tag > r->win.epoch) /* that one is past the boundary */
+		return false;
+	return !acct_on_cpu(&t->st) || t->id.end;
+}
+
+#define HELD_UP_NS 1000000ULL
+#define HELD_UP_N  100 /* then it is told as it is, and what is missing as residual */
+
+/* Waits until every CPU's switches of the ended window are whole. */
+static void wait_for_switches(struct bpf_reader *r)
+{
+	uint32_t i = 0;
+
+	for (uint32_t n = 0; n < HELD_UP_N; n++) {
+		if (r->cpus.copied && bpf_table__refresh(&r->cpus))
+			return;
+		while (i < r->ncpus && !(r->online[i] && switching(r, i)))
+			i++;
+		if (i == r->ncpus)
+			return;
+		clock_sleep_until(clock_ns() + HELD_UP_NS);
+	}
+}
+
 void bpf_reader__end(struct bpf_reader *r, uint64_t end)
 {
 	bool moved = r->ctl->moves != r->moves_told;
@@ -209,6 +249,7 @@ void bpf_reader__end(struct bpf_reader *r, uint64_t end)
 	if (end != r->win.end && (!r->win.end || r->win.end > now + AHEAD_NS))
 		set_end(r, end < now + AHEAD_NS ? now + AHEAD_NS : end);
 	clock_sleep_until(r->win.end + SETTLE_NS);
+	wait_for_switches(r);
 }
 
 /* ---- quality and cost ---- */
