@@ -20,19 +20,6 @@
 #define ROUNDS 40
 #define NCPUS  4
 
-/* What collect.c wants of names.c. */
-const char *names__cgroup(struct names *n, uint64_t id)
-{
-	(void)n, (void)id;
-	return "/";
-}
-
-const char *names__container(const char *path, char *buf, size_t size)
-{
-	(void)path, (void)buf, (void)size;
-	return NULL;
-}
-
 struct plan {
 	struct feed_event ev[EVENTS];
 	size_t n;

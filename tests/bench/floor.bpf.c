@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The floor: what no tool that stamps both ends of a system call can go below. Two programs that
- * read the clock and do nothing with it, and two that do nothing at all.
+ * The floor: what no tool that stamps both ends of something can go below. For each tracepoint a
+ * program that reads the clock and does nothing with it, and one that does nothing at all.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -17,38 +17,26 @@ static __always_inline int stamp(void)
 	return 0;
 }
 
-SEC("?tp_btf/sys_enter")
-int floor_enter(__u64 *ctx)
-{
-	return stamp();
-}
+#define PAIR(tp)                                                                                   \
+	SEC("?tp_btf/" #tp)                                                                        \
+	int clock_##tp(__u64 *ctx)                                                                 \
+	{                                                                                          \
+		return stamp();                                                                    \
+	}                                                                                          \
+	SEC("?tp_btf/" #tp)                                                                        \
+	int empty_##tp(__u64 *ctx)                                                                 \
+	{                                                                                          \
+		return 0;                                                                          \
+	}
 
-SEC("?tp_btf/sys_exit")
-int floor_exit(__u64 *ctx)
-{
-	return stamp();
-}
-
-SEC("?tp_btf/sched_switch")
-int floor_switch(__u64 *ctx)
-{
-	return stamp();
-}
-
-SEC("?tp_btf/sched_wakeup")
-int floor_wakeup(__u64 *ctx)
-{
-	return stamp();
-}
-
-SEC("?tp_btf/sys_enter")
-int empty_enter(__u64 *ctx)
-{
-	return 0;
-}
-
-SEC("?tp_btf/sys_exit")
-int empty_exit(__u64 *ctx)
-{
-	return 0;
-}
+PAIR(sys_enter)
+PAIR(sys_exit)
+PAIR(sched_switch)
+PAIR(sched_wakeup)
+PAIR(sched_process_fork)
+PAIR(sched_process_exec)
+PAIR(sched_process_exit)
+PAIR(irq_handler_entry)
+PAIR(irq_handler_exit)
+PAIR(softirq_entry)
+PAIR(softirq_exit)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * floor empty|clock|all: attaches that pair of floor.bpf.c, or all that read the clock, says
- * "ready", stays until stdin closes.
+ * floor empty|clock TRACEPOINT...: attaches those programs of floor.bpf.c, says "ready", stays
+ * until stdin closes. Without a tracepoint: all of them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,16 +9,28 @@
 
 #include "floor.skel.h"
 
+/* Whether prog, "empty_sys_enter" say, is wanted. */
+static bool wanted(const char *prog, int argc, char **argv)
+{
+	size_t kind = strlen(argv[1]);
+
+	if (strncmp(prog, argv[1], kind) || prog[kind] != '_')
+		return false;
+	for (int i = 2; i < argc; i++)
+		if (!strcmp(prog + kind + 1, argv[i]))
+			return true;
+	return argc == 2;
+}
+
 int main(int argc, char **argv)
 {
-	bool all = argc == 2 && !strcmp(argv[1], "all");
-	bool clock = all || (argc == 2 && !strcmp(argv[1], "clock"));
+	struct bpf_program *p;
 	struct floor_bpf *k;
 	char buf[64];
 	int err;
 
-	if (!clock && (argc != 2 || strcmp(argv[1], "empty"))) {
-		fputs("usage: floor empty|clock|all\n", stderr);
+	if (argc < 2) {
+		fputs("usage: floor empty|clock [TRACEPOINT...]\n", stderr);
 		return 2;
 	}
 	k = floor_bpf__open();
@@ -26,12 +38,8 @@ int main(int argc, char **argv)
 		perror("floor: open");
 		return 1;
 	}
-	bpf_program__set_autoload(k->progs.floor_enter, clock);
-	bpf_program__set_autoload(k->progs.floor_exit, clock);
-	bpf_program__set_autoload(k->progs.floor_switch, all);
-	bpf_program__set_autoload(k->progs.floor_wakeup, all);
-	bpf_program__set_autoload(k->progs.empty_enter, !clock);
-	bpf_program__set_autoload(k->progs.empty_exit, !clock);
+	bpf_object__for_each_program(p, k->obj)
+		bpf_program__set_autoload(p, wanted(bpf_program__name(p), argc, argv));
 	err = floor_bpf__load(k);
 	if (!err)
 		err = floor_bpf__attach(k);

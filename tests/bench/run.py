@@ -24,6 +24,7 @@ SCRAPE = ".build/bench/scrape"
 GROUPS = ".build/bench/groups"
 FEED = ".build/bench/feed"
 UTILBPF = "./utilbpf"
+SWITCHES = ("sys_enter", "sys_exit", "sched_switch", "sched_wakeup")
 LOADS = ("syscall_loop", "pipe_pair", "pingpong")
 
 MAX_FLOOR_RATIO = 1.35
@@ -156,9 +157,9 @@ def tools():
     syscount = shutil.which("syscount", path="/usr/sbin:/usr/bin:/usr/share/bcc/libbpf-tools")
     return {
         "nothing": Tool("nothing"),
-        "empty": Tool("two empty tp_btf programs", [FLOOR, "empty"], first_line),
-        "floor": Tool("the same, reading the clock: the floor", [FLOOR, "clock"], first_line),
-        "floor_all": Tool("the same on switch and wakeup, too", [FLOOR, "all"], first_line),
+        "empty": Tool("two empty tp_btf programs", [FLOOR, "empty", "sys_enter", "sys_exit"], first_line),
+        "floor": Tool("the same, reading the clock: the floor", [FLOOR, "clock", "sys_enter", "sys_exit"], first_line),
+        "floor_all": Tool("the same on switch and wakeup, too", [FLOOR, "clock", *SWITCHES], first_line),
         "sched": Tool("utilbpf -e sched", util + ["sched"], first_line),
         "syscalls": Tool("utilbpf -e syscalls", util + ["syscalls"], first_line),
         "all": Tool("utilbpf, all classes", util + ["all"], first_line),
