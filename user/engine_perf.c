@@ -36,6 +36,7 @@
 #include "engine_util.h"
 #include "merge.h"
 #include "perf_events.h"
+#include "perf_mode.h"
 #include "perf_write.h"
 #include "procseed.h"
 
@@ -57,6 +58,7 @@ struct engine {
 	/* Both threads'; under lock once the reader runs. */
 	pthread_mutex_t lock;
 	struct perf_events *pe;
+	struct perf_mode mode;
 	struct merge merge;
 	struct perf_write *file; /* --record; NULL: not asked for */
 	uint64_t pass_at;	 /* when the last pass began */
@@ -76,7 +78,7 @@ struct engine {
 	const struct selection *sel;
 	char selection[512]; /* in words */
 	unsigned int depth;
-	bool *online;
+	bool *online, *present;
 	uint32_t ncpus; /* possible */
 	struct feed_seed *seeds;
 	size_t nr_seeds, cap_seeds;
@@ -349,7 +351,9 @@ static int lost_at_the_end(struct engine *e, uint64_t end)
 
 static int add_cpu(struct engine *e, uint32_t cpu)
 {
-	int err = perf_events__add(e->pe, -1, cpu, e->why, e->why_len);
+	const struct perf_source s = {
+		.pid = -1, .cpu = cpu, .groups = perf_mode__on_cpu(&e->mode, cpu)};
+	int err = perf_events__add(e->pe, &s, e->why, e->why_len);
 
 	if (err == -ENODEV) { /* went offline just now */
 		e->online[cpu] = false;
@@ -358,13 +362,40 @@ static int add_cpu(struct engine *e, uint32_t cpu)
 	return err;
 }
 
-/* A CPU's events end when it goes, for good: another set of them is needed when it comes back. */
+/* The rings of chosen tasks, where the mode has such. */
+static int add_tasks(struct engine *e)
+{
+	struct perf_source s = {.cpu = -1, .groups = e->mode.tasks};
+	int err = 0;
+
+	for (size_t i = 0; e->mode.rings == RINGS_THREADS && !err && i < e->sel->tids.n; i++) {
+		s.pid = (pid_t)e->sel->tids.v[i];
+		err = perf_events__add(e->pe, &s, e->why, e->why_len);
+		if (err == -ESRCH) /* it has just ended */
+			err = 0;
+	}
+	/*
+	 * Events that are inherited need one ring a CPU. A task's are not bound to the CPU's being
+	 * online: those of CPUs that may yet come are opened now, for who is forked till then.
+	 */
+	s.pid = e->mode.command;
+	s.inherit = true;
+	for (uint32_t i = 0; e->mode.rings == RINGS_TREE && !err && i < e->ncpus; i++) {
+		if (!e->present[i])
+			continue;
+		s.cpu = (int)i;
+		err = perf_events__add(e->pe, &s, e->why, e->why_len);
+	}
+	return err;
+}
+
+/* A CPU's events end when it goes, for good: others are needed when it is back; tasks' stay. */
 static int change_cpu(struct engine *e, uint32_t cpu, bool online)
 {
 	int err = 0;
 
 	for (size_t k = 0; !err && k < e->pe->nr; k++) {
-		if (e->pe->sources[k].cpu != (int)cpu)
+		if (e->pe->sources[k].cpu != (int)cpu || e->pe->sources[k].pid != -1)
 			continue;
 		err = read_ring(e, &e->pe->sources[k]);
 		perf_events__remove(e->pe, k--);
@@ -377,7 +408,6 @@ static int change_cpu(struct engine *e, uint32_t cpu, bool online)
 	return err;
 }
 
-/* A CPU's events end when it goes, for good: another set of them is needed when it comes back. */
 static int follow_hotplug(struct engine *e)
 {
 	uint64_t t = clock_ns();
@@ -431,13 +461,21 @@ static int open_events(struct engine *e, const struct opts *o)
 				.pages = o->mmap_pages,
 				.memory = o->mem_limit,
 				.own = {syscall(SYS_gettid), e->reader_tid},
+				.tasks = e->mode.rings == RINGS_THREADS,
 				.for_file = o->record,
 				.verbose = o->verbose};
 	int err = 0;
 
 	engine__online(e->online, e->ncpus);
-	for (uint32_t i = 0; i < e->ncpus; i++)
+	engine__present(e->present, e->ncpus);
+	for (uint32_t i = 0; i < e->ncpus; i++) {
 		c.sources += e->online[i];
+		c.sources += e->mode.rings == RINGS_TREE && e->present[i];
+	}
+	if (e->mode.rings == RINGS_THREADS)
+		c.sources += e->sel->tids.n;
+	if (o->verbose)
+		fprintf(stderr, "utilbpf: rings %s\n", perf_mode__name(&e->mode));
 	decode__limit(e->decode, o->events | EV_SCHED);
 	e->start = e->pass_at = clock_ns();
 	e->sample_type = perf_events__sample_type(&c);
@@ -445,11 +483,13 @@ static int open_events(struct engine *e, const struct opts *o)
 	for (uint32_t i = 0; !err && i < e->ncpus; i++)
 		if (e->online[i])
 			err = add_cpu(e, i);
+	if (!err)
+		err = add_tasks(e);
 	for (size_t i = 0; !err && i < e->pe->nr; i++) {
 		err = perf_events__enable(e->pe, &e->pe->sources[i]);
 		if (err)
-			fail(e, err, "cannot start the events of CPU %d: %s", e->pe->sources[i].cpu,
-			     strerror(-err));
+			fail(e, err, "cannot start the events of CPU %d, task %d: %s",
+			     e->pe->sources[i].cpu, e->pe->sources[i].pid, strerror(-err));
 	}
 	return err;
 }
@@ -568,6 +608,7 @@ static void perf_close(struct engine *e)
 	feed__free(e->feed);
 	free(e->seeds);
 	free(e->online);
+	free(e->present);
 	free(e);
 }
 
@@ -594,9 +635,11 @@ static int perf_open(struct engine **out, const struct opts *o, enum report_leve
 	e->limit = UINT64_MAX;
 	e->queue_max = (uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / QUEUE_PART /
 		       sizeof(struct merged);
+	perf_mode__choose(&e->mode, o, command);
 	e->online = calloc(n, sizeof(*e->online));
+	e->present = calloc(n, sizeof(*e->present));
 	e->decode = decode__new(__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-	if (!e->online || !e->decode)
+	if (!e->online || !e->present || !e->decode)
 		err = fail(e, -ENOMEM, "cannot start: out of memory");
 	else
 		err = open_file(e, o);

@@ -9,10 +9,10 @@
 #include "clock.h"
 #include "engine_util.h"
 
-void engine__online(bool *online, uint32_t n)
+static void read_cpus(const char *path, bool *online, uint32_t n)
 {
 	unsigned int from, to;
-	FILE *f = fopen("/sys/devices/system/cpu/online", "re");
+	FILE *f = fopen(path, "re");
 	int c = ',';
 
 	memset(online, !f, n * sizeof(*online));
@@ -29,6 +29,16 @@ void engine__online(bool *online, uint32_t n)
 	}
 	if (f)
 		fclose(f);
+}
+
+void engine__online(bool *online, uint32_t n)
+{
+	read_cpus("/sys/devices/system/cpu/online", online, n);
+}
+
+void engine__present(bool *present, uint32_t n)
+{
+	read_cpus("/sys/devices/system/cpu/present", present, n);
 }
 
 void engine__host(struct report *r, uint32_t possible, const bool *online)

@@ -10,6 +10,8 @@
  * count as online.
  */
 void engine__online(bool *online, uint32_t n);
+/* The same of CPUs that are there, and could be put online. */
+void engine__present(bool *present, uint32_t n);
 
 /* Name, kernel and CPUs of this machine; online[possible] as from engine__online(). */
 void engine__host(struct report *r, uint32_t possible, const bool *online);

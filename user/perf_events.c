@@ -160,13 +160,11 @@ static void fill_attr(const struct perf_config *c, struct perf_event_attr *a, bo
 	a->sample_id_all = 1;
 	a->use_clockid = 1;
 	a->clockid = CLOCK_MONOTONIC;
-	a->inherit = c->inherit;
 	a->watermark = 1;
 	a->read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST;
 	a->disabled = leader; /* the others follow it */
 	a->task = leader;     /* PERF_RECORD_FORK tells whose thread a child is */
 	a->comm = a->comm_exec = leader && c->for_file;
-	a->context_switch = leader && c->tasks;
 }
 
 static bool is_wanted(const struct perf_config *c, const struct decode_known *k, const bool *have,
@@ -210,6 +208,7 @@ static int find_kinds(struct perf_events *pe, struct decode *d, char *why, size_
 		have[i] = true;
 		k->system = known[i].system;
 		k->name = known[i].name;
+		k->group = known[i].group;
 		fill_attr(&pe->c, &k->attr, !pe->nr_kinds);
 		k->attr.type = PERF_TYPE_TRACEPOINT;
 		k->attr.config = id;
@@ -296,7 +295,7 @@ int perf_events__new(struct perf_events **out, const struct perf_config *c, stru
 static void close_source(struct perf_events *pe, struct perf_source *s)
 {
 	perf_ring__unmap(&s->ring);
-	for (size_t k = pe->nr_kinds; s->fds && k--;) /* the leader last */
+	for (size_t k = pe->nr_kinds; s->fds && k--;) /* the leader, which comes first, last */
 		if (s->fds[k] >= 0)
 			close(s->fds[k]);
 	free(s->fds);
@@ -343,12 +342,14 @@ static int set_filter(const struct perf_events *pe, const struct perf_kind *k, i
 static int open_kind(struct perf_events *pe, const struct perf_source *s, size_t k)
 {
 	struct perf_event_attr a = pe->kinds[k].attr;
-	int group = k ? s->fds[0] : -1, fd;
+	int fd;
 
+	a.disabled = s->lead < 0;
+	a.inherit = s->inherit;
 	a.wakeup_watermark = pe->c.pages * sysconf(_SC_PAGESIZE) / 4;
 	if (!pe->have_lost)
 		a.read_format &= ~(uint64_t)PERF_FORMAT_LOST;
-	fd = sys_perf_event_open(&a, s->pid, s->cpu, group);
+	fd = sys_perf_event_open(&a, s->pid, s->cpu, s->lead);
 	if (fd < 0 && errno == EINVAL && pe->have_lost && !k && !pe->nr) {
 		pe->have_lost = false; /* a kernel before 6.0 */
 		return open_kind(pe, s, k);
@@ -363,7 +364,7 @@ static int map_ring(struct perf_events *pe, struct perf_source *s)
 	int err;
 
 	for (;;) {
-		err = perf_ring__map(&s->ring, s->fds[0], pe->c.pages);
+		err = perf_ring__map(&s->ring, s->lead, pe->c.pages);
 		if ((err != -EPERM && err != -ENOMEM) || !pe->chosen || pe->nr ||
 		    pe->c.pages * page <= RING_MIN)
 			return err;
@@ -378,18 +379,23 @@ static int open_source(struct perf_events *pe, struct perf_source *s, char *why,
 
 	for (size_t k = 0; k < pe->nr_kinds; k++)
 		s->fds[k] = -1;
+	s->lead = -1;
 	for (size_t k = 0; k < pe->nr_kinds; k++) {
 		const char *name = pe->kinds[k].name;
 
+		if (!(pe->kinds[k].group & s->groups))
+			continue;
 		s->fds[k] = open_kind(pe, s, k);
 		if (s->fds[k] < 0)
 			return fail(why, len, s->fds[k],
 				    "cannot open tracepoint %s by perf_event_open: %s; %s", name,
 				    strerror(-s->fds[k]), advice(s->fds[k], buf, sizeof(buf)));
-		if (k)
-			err = ioctl(s->fds[k], PERF_EVENT_IOC_SET_OUTPUT, s->fds[0]) ? -errno : 0;
-		else
+		if (s->lead >= 0) {
+			err = ioctl(s->fds[k], PERF_EVENT_IOC_SET_OUTPUT, s->lead) ? -errno : 0;
+		} else {
+			s->lead = s->fds[k];
 			err = map_ring(pe, s);
+		}
 		if (err)
 			return fail(
 				why, len, err,
@@ -404,9 +410,13 @@ static int open_source(struct perf_events *pe, struct perf_source *s, char *why,
 	return 0;
 }
 
-int perf_events__add(struct perf_events *pe, pid_t pid, int cpu, char *why, size_t len)
+int perf_events__add(struct perf_events *pe, const struct perf_source *asked, char *why, size_t len)
 {
-	struct perf_source s = {.pid = pid, .cpu = cpu}, *grown;
+	struct perf_source s = {.pid = asked->pid,
+				.cpu = asked->cpu,
+				.groups = asked->groups,
+				.inherit = asked->inherit},
+			   *grown;
 	struct epoll_event ev = {.events = EPOLLIN};
 	int err;
 
@@ -419,8 +429,8 @@ int perf_events__add(struct perf_events *pe, pid_t pid, int cpu, char *why, size
 		return fail(why, len, -ENOMEM, "cannot open events: out of memory");
 	}
 	err = open_source(pe, &s, why, len);
-	ev.data.fd = s.fds[0];
-	if (!err && epoll_ctl(pe->epfd, EPOLL_CTL_ADD, s.fds[0], &ev))
+	ev.data.fd = s.lead;
+	if (!err && epoll_ctl(pe->epfd, EPOLL_CTL_ADD, s.lead, &ev))
 		err = fail(why, len, -errno, "cannot wait for events: %s", strerror(errno));
 	if (err) {
 		close_source(pe, &s);
@@ -440,7 +450,7 @@ void perf_events__remove(struct perf_events *pe, size_t i)
 int perf_events__enable(struct perf_events *pe, struct perf_source *s)
 {
 	(void)pe;
-	return ioctl(s->fds[0], PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
+	return ioctl(s->lead, PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
 }
 
 /* What read(2) gives of an event with our read_format. */
@@ -457,7 +467,7 @@ uint64_t perf_events__lost(struct perf_events *pe, struct perf_source *s)
 		return 0;
 	s->was_full = false;
 	for (size_t k = 0; k < pe->nr_kinds; k++)
-		if (read(s->fds[k], &r, sizeof(r)) == sizeof(r))
+		if (s->fds[k] >= 0 && read(s->fds[k], &r, sizeof(r)) == sizeof(r))
 			sum += r.lost;
 	return sum;
 }

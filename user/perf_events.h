@@ -24,8 +24,7 @@ struct perf_config {
 	uint64_t memory;  /* of all rings, bytes; 0: a 64th of the machine's. Only without pages */
 	uint32_t sources; /* how many there will be, about: for the limits */
 	pid_t own[2];	  /* tasks whose system calls are left out; 0: none */
-	bool inherit;	  /* what the task forks is watched, too */
-	bool tasks;	  /* sources are tasks: with CPUs in records, and PERF_RECORD_SWITCH */
+	bool tasks;	  /* there are sources that are a task's on any CPU: with CPUs in records */
 	bool for_file;	  /* PERF_REC_SAMPLE_FILE, and records of names */
 	int verbose;
 };
@@ -33,14 +32,18 @@ struct perf_config {
 /* One event of each source; the same order in all of them. */
 struct perf_kind {
 	const char *system, *name;
+	uint32_t group; /* EV_* that it belongs to */
 	struct perf_event_attr attr;
 };
 
 /* One CPU's, or one task's, events and the ring that they share. */
 struct perf_source {
-	pid_t pid; /* -1: any */
-	int cpu;   /* -1: any */
-	int *fds;  /* by kind; the first leads the group */
+	pid_t pid;	 /* -1: any */
+	int cpu;	 /* -1: any */
+	uint32_t groups; /* EV_*: of these there are events */
+	bool inherit;	 /* what the task forks is watched, too */
+	int *fds;	 /* by kind, -1: not of its groups */
+	int lead;	 /* the first one, which leads the group */
 	struct perf_ring ring;
 	bool was_full; /* since the last perf_events__lost(): only then can anything be lost */
 	/* The reader's notes. */
@@ -75,10 +78,11 @@ int perf_events__new(struct perf_events **pe, const struct perf_config *c, struc
 void perf_events__free(struct perf_events *pe); /* NULL-safe */
 
 /*
- * One more source: the events of pid (-1: any) on cpu (-1: any), not yet enabled. The same errors;
- * -ENODEV: the CPU is offline, -ESRCH: the task is gone.
+ * One more source, not yet enabled: of s are taken pid, cpu, groups (at least one kind of which is
+ * there) and inherit (only with a cpu). The same errors; -ENODEV: the CPU is offline, -ESRCH: the
+ * task is gone.
  */
-int perf_events__add(struct perf_events *pe, pid_t pid, int cpu, char *why, size_t len);
+int perf_events__add(struct perf_events *pe, const struct perf_source *s, char *why, size_t len);
 /* What records hold with that configuration, for perf_rec__parse(). */
 uint64_t perf_events__sample_type(const struct perf_config *c);
 /* Drops the source at index i; the last one takes its place. */

@@ -342,6 +342,64 @@ def cgroup_by_perf():
     equal(ids_of(rep), set(), "tasks of a group that is not there")
 
 
+def caller(cpu):
+    """Makes system calls on that CPU, about a million a second."""
+    script = "import os\nprint('ready', flush=True)\nwhile True:\n    os.getppid()\n"
+    return ["taskset", "-c", str(cpu), sys.executable, "-c", script]
+
+
+@test
+def rings_by_selection():
+    """Each mode brings what was selected, and not the system calls of somebody else."""
+    needs_perf()
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2 or not shutil.which("taskset"):
+        raise Skip("needs two CPUs and taskset")
+    noise = live.Background(caller(cpus[1]), "ready")
+    quiet = "echo $$; echo end; while sleep 0.05; do :; done"
+    b = live.Background(["taskset", "-c", str(cpus[0]), "sh", "-c", quiet], "end")
+    pid = int(b.lines[0][0])
+    try:
+        rep, = reports(PERF + ["-d", "0.5"])
+        everything = rep["cost"]["bpf_runs"]
+        need(call(task(rep, noise.p.pid), "getppid")["count"] > 10000, "the noise makes no noise")
+        for opts in (["-t", pid], ["-t", "%d,%d" % (pid, os.getpid())], ["-C", cpus[0]], ["--", "sleep", "0.5"]):
+            if opts[0] == "--":
+                rep, _ = command(opts[1:])
+                t, = [t for t in rep["tasks"] if call(t, "clock_nanosleep")["count"]]
+                law_life(t, rep["window"])
+            else:
+                rep, = reports(PERF + ["-d", "0.5"] + opts)
+                t = task(rep, pid)
+                need(call(t, "wait4")["count"] > 1 and call(t, "wait4")["sleep_ns"] > 0, "calls: %s", t["calls"])
+                need(t["voluntary"] and t["sleep_ns"] > 0 and t["wait_ns"] is not live.UNTOLD, "%s", t)
+            equal(rep["quality"]["lost_events"], 0, "lost events")
+            law_cpus(rep)
+            need(rep["cost"]["bpf_runs"] * 10 < everything, "%d events with %s, %d without", rep["cost"]["bpf_runs"],
+                 opts, everything)
+            have = {c["name"] for c in rep["system"]["calls"] if c["class"] == "syscall"}
+            need("getppid" not in have, "calls of others with %s", opts)
+            equal([c["cpu"] for c in rep["cpus"]], cpus[:1] if opts[0] == "-C" else cpus, "CPUs with %s" % opts)
+            for c in rep["cpus"]: # who is not selected is on a CPU all the same
+                need(c["cpu"] == cpus[0] or oncpu(c) > 0.9 * rep["window"]["elapsed_ns"], "%s", c)
+    finally:
+        os.kill(pid, 9)
+        noise.p.kill()
+        noise.__exit__()
+        b.__exit__()
+
+
+@test
+def threads_of_one_process():
+    """-t takes single threads: not their process, nor who they fork."""
+    needs_perf()
+    with live.Background(prog("seed"), "ready") as b:
+        ids = {name: (int(pid), int(tid)) for name, pid, tid in b.lines}
+        rep, = reports(PERF + ["-d", "0.2", "-t", ids["thread"][1]])
+    equal(ids_of(rep), {ids["thread"][1]}, "tasks")
+    equal(call(task(rep, ids["thread"][1]), "futex")["open"], 1, "its open call")
+
+
 # ---- holes ----
 
 @test
