@@ -74,10 +74,10 @@ $(B):
 DEPS_BUILD := gcc make pkg-config clang llvm libbpf-dev libelf-dev zlib1g-dev libjansson-dev libseccomp-dev \
 	libtraceevent-dev libzstd-dev libcap-ng-dev libmicrohttpd-dev
 DEPS_TEST  := libcmocka-dev clang-format shellcheck strace python3 git groff-base python3-yaml systemd \
-	libclang-rt-dev
+	libclang-rt-dev linux-perf
 STAMP := $(B)/deps
 
-# Ubuntu has bpftool in a package named after the kernel's tools.
+# Ubuntu has bpftool and perf in packages named after the kernel's tools.
 .PHONY: deps
 deps:
 	$(Q)tests/deps.sh $(DEPS_BUILD) $(DEPS_TEST)

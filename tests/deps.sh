@@ -6,13 +6,14 @@ set -eu
 
 missing=
 need() {
+	[ "$1" = linux-perf ] && command -v perf >/dev/null 2>&1 && return 0
 	dpkg-query -W -f '${Status}\n' "$1" 2>/dev/null | grep -q 'install ok installed'
 }
 
 for p in "$@"; do
 	need "$p" || missing="$missing $p"
 done
-# Debian packages bpftool by itself, Ubuntu in linux-tools-common.
+# Debian packages bpftool and perf by themselves, Ubuntu in linux-tools-common.
 [ -x /usr/sbin/bpftool ] || command -v bpftool >/dev/null 2>&1 || missing="$missing bpftool"
 [ -z "$missing" ] && exit 0
 if ! command -v apt-get >/dev/null 2>&1; then
@@ -26,15 +27,17 @@ fi
 export DEBIAN_FRONTEND=noninteractive
 echo "deps: installing$missing"
 apt-get update -qq
-case $missing in
-*' bpftool'*)
-	if [ -z "$(apt-cache policy bpftool | sed -n 's/.*Candidate: (none)/none/p')" ] &&
-		apt-cache show bpftool >/dev/null 2>&1; then
-		:
-	else
-		missing=$(echo "$missing" | sed 's/ bpftool/ linux-tools-common linux-tools-generic/')
-	fi
-	;;
-esac
+for p in bpftool linux-perf; do
+	case $missing in
+	*" $p"*)
+		if [ -z "$(apt-cache policy $p | sed -n 's/.*Candidate: (none)/none/p')" ] &&
+			apt-cache show $p >/dev/null 2>&1; then
+			:
+		else
+			missing=$(echo "$missing" | sed "s/ $p/ linux-tools-common linux-tools-generic/")
+		fi
+		;;
+	esac
+done
 # shellcheck disable=SC2086 # a list
 apt-get install -y -qq --no-install-recommends $missing >/dev/null
