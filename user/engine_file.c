@@ -52,13 +52,16 @@ struct engine {
 	bool held;
 	bool ended;
 	uint32_t ncpus;
-	uint64_t start, last; /* of the window; of the last record */
+	uint64_t start, last;	   /* of the window; of the last record */
+	uint64_t begin, end;	   /* the header's word on what was recorded; 0: it has none */
+	bool warm;		   /* what is before `begin` only teaches */
+	uint64_t beyond;	   /* events after `end` */
 	uint64_t index, cpu_before;
 	uint64_t unknown, refused, short_raw; /* records that could not be accounted */
 	uint64_t dated;			      /* the file, CLOCK_REALTIME; a stream: now */
 	bool irq_named[4096];
 	uint64_t early_lost, counted;
-	char fault[512], note[256];
+	char fault[512], note[256], after[128];
 	char refused_why[512]; /* why the selection does not go with the recording */
 };
 
@@ -210,11 +213,21 @@ static int begin(struct engine *e, uint64_t start)
 	decode__caps(e->d, &e->caps);
 	e->has_switch = e->caps.switches;
 	e->has_exit = decode__has(e->d, "sched_process_exit");
-	e->start = e->last = start;
+	if (info->first && info->first < info->last) {
+		e->begin = info->first;
+		e->end = info->last;
+	}
+	e->last = start;
+	e->warm = start < e->begin;
+	if (e->begin && !e->warm)
+		start = e->begin;
+	e->start = start;
 	e->f = feed__new(e->ncpus, NULL, e->level, sel__leaves_out(&e->sel, false), e->names,
 			 start);
 	if (!e->f)
 		return -ENOMEM;
+	if (e->warm)
+		feed__warmup(e->f);
 	err = select_of(e);
 	if (err)
 		return err;
@@ -342,6 +355,14 @@ static int on_switch(struct engine *e, const struct data_rec *r)
 	return give(e, &ev);
 }
 
+/* The first window opens, where the header says that the recording begins. */
+static int open_window(struct engine *e)
+{
+	e->warm = false;
+	e->start = e->begin;
+	return feed__start(e->f, e->begin);
+}
+
 /* One record that is before the window's end. 0 or -errno. */
 static int account(struct engine *e, const struct data_rec *r)
 {
@@ -398,6 +419,18 @@ static int next_record(struct engine *e)
 	return 0;
 }
 
+/* Nothing follows, but the recording may go on in silence. */
+static int at_end(struct engine *e, uint64_t end)
+{
+	int err = e->warm ? open_window(e) : 0;
+
+	if (err)
+		return err;
+	if (e->f && e->end > e->last)
+		e->last = e->end;
+	return e->f && end < e->last ? REPLAY_WINDOW : REPLAY_END;
+}
+
 /*
  * Reads on, up to the window's end, the recording's end, or for a moment. REPLAY_MORE: for a
  * moment; REPLAY_WINDOW: a record has come that is not before `end`; REPLAY_END; -errno.
@@ -413,14 +446,21 @@ static int file_replay(struct engine *e, uint64_t end)
 			return err;
 		if (!e->held)
 			continue;
-		if (e->rec.time >= end)
+		if (e->warm && e->rec.time >= e->begin && (err = open_window(e)))
+			return err;
+		if (e->end && e->rec.time > e->end) {
+			e->beyond += is_event(&e->rec);
+			e->held = false;
+			continue;
+		}
+		if (e->rec.time >= end && !e->warm)
 			return REPLAY_WINDOW;
 		e->held = false;
 		err = account(e, &e->rec);
 		if (err)
 			return err;
 	}
-	return e->ended ? REPLAY_END : REPLAY_MORE;
+	return e->ended ? at_end(e, end) : REPLAY_MORE;
 }
 
 static uint64_t file_start(const struct engine *e)
@@ -472,6 +512,12 @@ static void fill_notes(struct engine *e, struct report *r)
 			 (unsigned long long)e->refused);
 		r->notes[n++] = e->note;
 	}
+	if (e->beyond) {
+		snprintf(e->after, sizeof(e->after),
+			 "%llu events are after the end that the recording's header tells",
+			 (unsigned long long)e->beyond);
+		r->notes[n++] = e->after;
+	}
 	if (perf_data__info(e->pd)->per_task)
 		r->notes[n++] = "the recording follows single tasks: what else ran is not in it";
 	if (!e->has_switch && e->caps.switches)
@@ -490,7 +536,7 @@ static int file_roll(struct engine *e, uint64_t end, struct report *r)
 	memset(r, 0, sizeof(*r));
 	if (!e->f)
 		return -ENODATA;
-	if (!e->held || e->rec.time < end) /* it was not come to */
+	if ((!e->held || e->rec.time < end) && !(e->ended && end < e->last)) /* not come to */
 		end = e->last > feed__time(e->f) ? e->last : feed__time(e->f);
 	r->index = e->index++;
 	r->engine = "file";

@@ -43,7 +43,7 @@
 /* How long after a window's end its last events may still be on their way into a ring. */
 #define SETTLE_NS 2000000ULL
 /* How often to look for CPUs that come and go. */
-#define HOTPLUG_NS 500000000ULL
+#define HOTPLUG_NS 50000000ULL
 /* Between two passes when no ring has woken the reader. */
 #define PASS_MS 25
 /* Events that are accounted between two chances for the reader. */
@@ -92,8 +92,9 @@ struct engine {
 	uint64_t hotplug_at;
 	uint64_t cpu_before, count_before;
 	uint64_t sample_type;
-	char *why;
+	char *why; /* open()'s; later one of our own, which nobody reads */
 	size_t why_len;
+	char late[256];
 };
 
 __attribute__((format(printf, 3, 4))) static int fail(struct engine *e, int err, const char *fmt,
@@ -160,6 +161,7 @@ static int put_record(struct engine *e, struct perf_source *s, const struct perf
 		s->lost++;
 		return 0;
 	}
+	s->last = rec.time;
 	switch (rec.type) {
 	case PERF_RECORD_SAMPLE:
 		return put_sample(e, s, &rec);
@@ -301,6 +303,10 @@ static int account(void *ctx, const struct merged *it)
 		feed__lost(e->feed, it->ev.cpu, it->ev.time, it->lost);
 		return 0;
 	}
+	if (it->online) {
+		feed__cpu(e->feed, it->ev.cpu, it->online > 0, it->ev.time);
+		return 0;
+	}
 	err = feed__event(e->feed, &it->ev);
 	return err == -EINVAL ? 0 : err; /* of a CPU that cannot be: decoded from nonsense */
 }
@@ -389,25 +395,56 @@ static int add_tasks(struct engine *e)
 	return err;
 }
 
-/* A CPU's events end when it goes, for good: others are needed when it is back; tasks' stay. */
-static int change_cpu(struct engine *e, uint32_t cpu, bool online)
+/* The accounts learn of it between the events before and those after. */
+static int put_online(struct engine *e, uint32_t queue, uint32_t cpu, int online, uint64_t time)
 {
-	int err = 0;
+	struct merged *m = merge__slot(&e->merge, queue);
 
-	for (size_t k = 0; !err && k < e->pe->nr; k++) {
-		if (e->pe->sources[k].cpu != (int)cpu || e->pe->sources[k].pid != -1)
-			continue;
-		err = read_ring(e, &e->pe->sources[k]);
-		perf_events__remove(e->pe, k--);
-	}
-	e->online[cpu] = online;
-	if (!err && online)
-		err = add_cpu(e, cpu);
-	if (!err && e->online[cpu])
-		err = perf_events__enable(e->pe, &e->pe->sources[e->pe->nr - 1]);
+	if (!m)
+		return -ENOMEM;
+	m->online = online;
+	m->ev.time = time;
+	m->ev.cpu = cpu;
+	merge__commit(&e->merge, queue);
+	return 0;
+}
+
+/*
+ * It has gone right after its last event: the thread that takes a CPU down runs there until the
+ * kernel takes the CPU's events away.
+ */
+static int drop_cpu(struct engine *e, size_t k)
+{
+	struct perf_source *s = &e->pe->sources[k];
+	int err = read_ring(e, s);
+
+	if (!err)
+		err = put_online(e, s->queue, s->cpu, -1, s->last ? s->last + 1 : clock_ns());
+	perf_events__remove(e->pe, k);
 	return err;
 }
 
+/* A CPU's events end when it goes, for good: others are needed when it is back; tasks' stay. */
+static int change_cpu(struct engine *e, uint32_t cpu, bool online)
+{
+	uint64_t now = clock_ns();
+	struct perf_source *s;
+	int err = 0;
+
+	for (size_t k = 0; !err && k < e->pe->nr; k++)
+		if (e->pe->sources[k].cpu == (int)cpu && e->pe->sources[k].pid == -1)
+			err = drop_cpu(e, k--);
+	e->online[cpu] = online;
+	if (!err && online)
+		err = add_cpu(e, cpu);
+	if (err || !e->online[cpu])
+		return err;
+	s = &e->pe->sources[e->pe->nr - 1];
+	err = put_online(e, s->queue, cpu, 1, now);
+	return err ? err : perf_events__enable(e->pe, s);
+}
+
+/* Under lock. */
 static int follow_hotplug(struct engine *e)
 {
 	uint64_t t = clock_ns();
@@ -421,17 +458,9 @@ static int follow_hotplug(struct engine *e)
 	if (!now)
 		return -ENOMEM;
 	engine__online(now, e->ncpus);
-	for (uint32_t i = 0; !err && i < e->ncpus; i++) {
-		if (now[i] == e->online[i])
-			continue;
-		pthread_mutex_lock(&e->lock);
-		err = change_cpu(e, i, now[i]);
-		pthread_mutex_unlock(&e->lock);
-		if (!err)
-			err = release(e);
-		if (!err)
-			feed__cpu(e->feed, i, e->online[i], feed__time(e->feed));
-	}
+	for (uint32_t i = 0; !err && i < e->ncpus; i++)
+		if (now[i] != e->online[i])
+			err = change_cpu(e, i, now[i]);
 	free(now);
 	return err;
 }
@@ -655,6 +684,8 @@ static int perf_open(struct engine **out, const struct opts *o, enum report_leve
 		perf_close(e);
 		return err;
 	}
+	e->why = e->late;
+	e->why_len = sizeof(e->late);
 	*out = e;
 	return 0;
 }
@@ -670,7 +701,12 @@ static int perf_poll(struct engine *e)
 {
 	int err = release(e);
 
-	return err ? err : follow_hotplug(e);
+	if (err)
+		return err;
+	pthread_mutex_lock(&e->lock);
+	err = follow_hotplug(e);
+	pthread_mutex_unlock(&e->lock);
+	return err;
 }
 
 static void perf_announce(struct engine *e, uint64_t end)

@@ -51,6 +51,7 @@ struct perf_source {
 	uint32_t new_pid, new_tid; /* of the last PERF_RECORD_FORK */
 	uint64_t lost;		   /* by the ring's own records, so far */
 	uint64_t lost_told;	   /* of that and of what was counted by event */
+	uint64_t last;		   /* time of the last record, 0: there was none */
 };
 
 /* A ring that had more room than this was never so full that the kernel lost a record. */

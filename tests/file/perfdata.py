@@ -59,12 +59,14 @@ class Recording:
     def __init__(self, big=False, word=8, old=False, dynamic=False, stream=False, compress=0, read_format=0,
                  sample_type=IDENTIFIER | IP | TID | TIME | CPU | PERIOD | RAW, id_all=True, dummy=True,
                  events=tuple(EVENTS), arch="x86_64", cpus=2, per_task=None, host="recorder",
-                 features=True, clock=None, attr_size=128, switches=False):
+                 features=True, clock=None, attr_size=128, switches=False,
+                 bounds=None):
         self.e, self.word, self.old, self.dynamic = ">" if big else "<", word, old, dynamic
         self.big, self.stream, self.compress, self.read_format = big, stream, compress, read_format
         self.sample_type, self.id_all, self.dummy = sample_type, id_all, dummy
         self.events, self.arch, self.cpus, self.host = list(events), arch, cpus, host
         self.features, self.clock, self.attr_size, self.switches = features, clock, attr_size, switches
+        self.bounds = bounds  # times of the first and the last sample, as the header tells them
         self.data = []  # records as bytes
         self.states = STATES_OLD if old else STATES_NEW
         self.names, self.times = {}, []
@@ -284,6 +286,8 @@ class Recording:
                6: text(self.arch), 7: self.pack("II", self.cpus, self.cpus)}
         if self.compress:
             out[27] = self.pack("IIIII", 1, 1, 1, 1, 1 << 20)
+        if self.bounds:
+            out[21] = self.pack("QQ", *self.bounds)
         if self.clock is not None:
             out[29] = self.pack("IIQQ", 1, self.clock, 1700000000000000000, 5000)
         return out

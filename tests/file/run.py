@@ -255,6 +255,34 @@ def windows_add_up():
         equal(len(read(path, "-i", "0.01", "-n", "2")), 2, "reports with -n 2")
 
 
+@test
+def bounds_of_the_header():
+    """The window is what the header says was recorded: silence at both ends is part of it, what is outside is not."""
+    def bounded(first, last, *opts, stream=False):
+        with Made(story(perfdata.Recording(bounds=(first, last), stream=stream))) as path:
+            reps = read(path, *opts)
+        for rep in reps:
+            laws(rep)
+        return reps
+    for stream in (False, True):
+        rep, = bounded(500, 4000, stream=stream)
+        equal((rep["window"]["start_ns"], rep["window"]["end_ns"]), (500, 4000), "window")
+        times(task(rep, 7), user=450, sys=850, sleep=800, blocked=200, wait=1200)
+        equal({c["cpu"]: c["idle_ns"] for c in rep["cpus"]}, {0: 2200, 1: 3450}, "idle")
+    rep, = bounded(1550, 2600) # in the middle of things, which what is before has told
+    equal((rep["window"]["start_ns"], rep["window"]["end_ns"]), (1550, 2600), "window")
+    times(task(rep, 7), user=250, sys=400, sleep=300, blocked=100)
+    calls = {c["id"]: (c["count"], c["open"], c["pending_ns"]) for c in task(rep, 7)["calls"]}
+    equal(calls, {4: (1, 0, 0), 5: (0, 1, 300)}, "calls")
+    need(any("3 events" in n for n in rep["notes"]), "no note of what is left out: %s", rep["notes"])
+    reps = bounded(500, 4000, "-i", "0.000001")
+    equal([(r["window"]["start_ns"], r["window"]["end_ns"]) for r in reps],
+          [(500, 1500), (1500, 2500), (2500, 3500), (3500, 4000)], "windows")
+    equal(sum(r["cpus"][0]["idle_ns"] for r in reps), 2200, "idle")
+    for first, last in ((0, 0), (0, 5000), (4000, 500)): # no bounds
+        check_story(made(story(perfdata.Recording(bounds=(first, last)))))
+
+
 # ---- every format ----
 
 SEVEN, IDLE = (7, "seven"), (0, "swapper/0")

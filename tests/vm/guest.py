@@ -195,6 +195,92 @@ def cpu_offline_from_the_start():
     live.laws(rep)
 
 
+# ---- the same, by the perf engine ----
+
+def ring_laws(rep, cpu):
+    """What holds however much of the switches' chain was missed; of `cpu` only its online part is told."""
+    win = rep["window"]
+    for c in rep["cpus"]:
+        if c["cpu"] != cpu:
+            equal(live.oncpu(c) + c["idle_ns"], win["elapsed_ns"], "window of CPU %d" % c["cpu"])
+    live.law_system(rep)
+    for t in (t for t in rep["tasks"] if t["tid"]):
+        end = win["end_ns"] if t["end_ns"] is None else min(t["end_ns"], win["end_ns"])
+        equal(sum(t[k] for k in live.CLASSES), max(end - max(t["start_ns"], win["start_ns"]), 0),
+              "classes against the life of %s %d" % (t["comm"], t["tid"]))
+    equal(rep["quality"]["residual_ns"], 0, "residual_ns")
+    equal(rep["quality"]["lost_events"], 0, "lost events")
+
+
+def needs_a_cpu():
+    cpu = os.cpu_count() - 1
+    if not os.path.exists("/sys/devices/system/cpu/cpu%d/online" % cpu):
+        raise live.Skip("no CPU can be taken offline here")
+    return cpu
+
+
+@test
+def rings_of_a_cpu_that_leaves():
+    """It goes within the window, and comes back: its row is its online part, and its events are there again."""
+    cpu, told = needs_a_cpu(), {}
+
+    def switch(on):
+        a = time.monotonic_ns()
+        cpu_online(cpu, on)
+        told[on] = (a, time.monotonic_ns())
+
+    with live.Mix():
+        timers = [later(2.5, switch, False), later(5, switch, True)]
+        reps = live.reports(["--engine", "perf", "-i", "1", "-n", "7"])
+        for t in timers:
+            t.join()
+    equal(sorted(told), [False, True], "CPU %d was switched" % cpu)
+    begin, end = told[False][0], told[True][1]
+    for i, rep in enumerate(reps):
+        win = rep["window"]
+        try:
+            ring_laws(rep, cpu)
+        except live.Fail as e:
+            raise live.Fail("window %d: %s" % (i, e)) from None
+        row = [c for c in rep["cpus"] if c["cpu"] == cpu]
+        away = max(0, min(end, win["end_ns"]) - max(begin, win["start_ns"]))
+        have = sum(live.oncpu(c) + c["idle_ns"] for c in row)
+        print("  window %d: CPU %d told for %d of %d ns, away for about %d; %d unmatched" % (
+            i, cpu, have, win["elapsed_ns"], away, rep["quality"]["unmatched"]))
+        slack = sum(b - a for a, b in told.values()) + 200000000
+        need(have <= win["elapsed_ns"] and abs(win["elapsed_ns"] - away - have) <= slack,
+             "window %d: CPU %d told for %d of %d ns, it was away for %d", i, cpu, have, win["elapsed_ns"], away)
+    need(any(not [c for c in r["cpus"] if c["cpu"] == cpu] for r in reps), "the CPU never left")
+    last, = [c for c in reps[-1]["cpus"] if c["cpu"] == cpu]
+    need(last["switches"] > 0, "no event from the CPU that came back")
+
+
+@test
+def rings_without_a_cpu():
+    """A CPU that is offline when the rings are opened; one that comes while they are open."""
+    cpu = needs_a_cpu()
+    cpu_online(cpu, False)
+    try:
+        with live.Mix():
+            rep, = live.reports(["--engine", "perf", "-d", "1"])
+            equal([c["cpu"] for c in rep["cpus"]], list(range(cpu)), "CPUs")
+            ring_laws(rep, None)
+            equal(rep["host"]["cpus_online"], cpu, "cpus_online")
+            t = later(2, cpu_online, cpu, True)
+            # the command's rings are there before the CPU is; whom it forks is pinned to that one then
+            script = "sleep 4; taskset %x sh -c 'i=0; while [ $i -lt 100 ]; do i=$((i + 1)); read x </proc/self/stat; done'"
+            rep, _ = live.command(["sh", "-c", script % (1 << cpu)], ["--engine", "perf"])
+            t.join()
+    finally:
+        cpu_online(cpu, True)
+    row, = [c for c in rep["cpus"] if c["cpu"] == cpu]
+    need(0 < live.oncpu(row) + row["idle_ns"] < rep["window"]["elapsed_ns"], "CPU %d: %s", cpu, row)
+    there = [t for t in rep["tasks"] if t["comm"] == "sh" and
+             sum(live.oncpu(c) for c in t["cpus"] if c["cpu"] == cpu) > 0]
+    need(any(c["name"] == "read" and c["count"] >= 100 for t in there for c in t["calls"]),
+         "calls on the CPU that came: %s", there)
+
+
 @test
 def many_cpus():
     live.needs_bpf()

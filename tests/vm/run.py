@@ -51,6 +51,7 @@ FULL = LAWS + ["no_call_lost_at_a_boundary", "counts_of_calls", "silent_tasks_ar
                "intervals_and_durations", "levels", "without_privilege", "no_room_for_the_report",
                "nothing_left_behind"]
 HOTPLUG = ["cpu_leaves_and_comes_back", "cpu_offline_from_the_start"]
+RINGS = ["rings_of_a_cpu_that_leaves", "rings_without_a_cpu"]
 HCALLS = ["hypervisor_calls_agree", "hypervisor_calls_take_time"]
 
 DEBIAN_5_10 = ("bullseye", "linux-image-cloud-")
@@ -68,7 +69,8 @@ GUESTS = [
         Step("bpf, hash", FEW, HASH)]),
     Guest("amd64-6.12", "amd64", DEBIAN_6_12, [
         VERIFY, Step("bpf", LAWS + FEW[1:]), Step("bpf, raw_tp", FEW, RAW),
-        Step("bpf, hash", FEW, HASH), Step("bpf, CPU hotplug", HOTPLUG)]),
+        Step("bpf, hash", FEW, HASH), Step("bpf, CPU hotplug", HOTPLUG),
+        Step("perf, CPU hotplug", RINGS)]),
     # Each load takes the verifier half a minute here: it walks the cold paths with each caller.
     Guest("amd64-5.10", "amd64", DEBIAN_5_10, [
         VERIFY, Step("bpf, raw_tp, hash", FEW[:2])]),
