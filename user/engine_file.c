@@ -130,7 +130,10 @@ static int file_open(struct engine **out, const struct opts *o, enum report_leve
 	err = perf_data__open(&e->pd, o->read, on_format, e, reason, sizeof(reason));
 	if (err) {
 		fail(e, err, "cannot read %s: %s%s", e->path, reason,
-		     err == -ENOENT ? "; perf record writes one, or name another with -r" : "");
+		     err == -ENOENT   ? "; perf record writes one, or name another with -r"
+		     : err == -EISDIR ? "; that is what perf record --threads writes: record "
+					"without it"
+				      : "");
 		file_close(e);
 		return err;
 	}

@@ -474,6 +474,11 @@ def record_and_replay():
             rep, _ = command(prog("calls", 100), ["--record", path])
         again, = reports(["-r", path])
     equal(again["tool"]["engine"], "file", "engine")
+    for k in ("start_ns", "end_ns"):
+        equal(again["window"][k], rep["window"][k], k + " of the window")
+    equal(again["system"]["switches"], rep["system"]["switches"], "switches")
+    for a, b in zip(again["cpus"], rep["cpus"]): # who ran before is not in the file: user or sys, maybe
+        equal((a["cpu"], oncpu(a), a["idle_ns"]), (b["cpu"], oncpu(b), b["idle_ns"]), "CPUs")
     equal((rep["quality"]["lost_events"], again["quality"]["lost_events"]), (0, 0), "lost events")
     inside = [t for t in rep["tasks"] if t["start_ns"] > rep["window"]["start_ns"] and
               t["end_ns"] is not None]

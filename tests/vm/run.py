@@ -37,8 +37,8 @@ ARCHES = {
 
 # A step: what runs in the guest, as which engine, with which environment.
 Step = collections.namedtuple("Step", "engine tests env", defaults=("",))
-Guest = collections.namedtuple("Guest", "name arch kernel steps about append machine smp mem limit",
-                               defaults=("", "", (), 2, "1G", 600))
+Guest = collections.namedtuple("Guest", "name arch kernel steps about append machine smp mem limit "
+                               "thread", defaults=("", "", (), 2, "1G", 600, "multi"))
 
 LAWS = ["laws_of_one_window", "laws_of_a_command", "laws_of_intervals"]
 FEW = ["laws_of_one_window", "counts_of_calls", "silent_tasks_are_there",
@@ -69,8 +69,11 @@ GUESTS = [
         Step("bpf, hash", FEW, HASH)]),
     Guest("amd64-6.12", "amd64", DEBIAN_6_12, [
         VERIFY, Step("bpf", LAWS + FEW[1:]), Step("bpf, raw_tp", FEW, RAW),
-        Step("bpf, hash", FEW, HASH), Step("bpf, CPU hotplug", HOTPLUG),
-        Step("perf, CPU hotplug", RINGS)]),
+        Step("bpf, hash", FEW, HASH), Step("bpf, CPU hotplug", HOTPLUG)]),
+    # Tracepoints are switched on and off by changing code, which QEMU's threads do not always see
+    # in time: one of several CPUs then runs into a breakpoint that is none (int3 in a softirq).
+    Guest("amd64-6.12-rings", "amd64", DEBIAN_6_12, [
+        Step("perf, CPU hotplug", RINGS)], "emulated by one thread", thread="single"),
     # Each load takes the verifier half a minute here: it walks the cold paths with each caller.
     Guest("amd64-5.10", "amd64", DEBIAN_5_10, [
         VERIFY, Step("bpf, raw_tp, hash", FEW[:2])]),
@@ -175,7 +178,7 @@ def qemu(guest, kernel, initrd):
         raise fetch.Missing("no %s" % a.qemu)
     machine = list(guest.machine) or a.machine
     # Far more CPUs than the host has wait for each other's locks unless they take turns.
-    accel = "tcg,thread=%s" % ("single" if guest.smp > 8 else "multi")
+    accel = "tcg,thread=%s" % ("single" if guest.smp > 8 else guest.thread)
     return [a.qemu, *machine, "-accel", accel, "-smp", str(guest.smp), "-m", guest.mem,
             "-display", "none", "-nodefaults", "-no-reboot", "-serial", "stdio", "-kernel", kernel,
             "-initrd", initrd, "-append",
