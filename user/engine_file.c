@@ -52,10 +52,10 @@ struct engine {
 	bool held;
 	bool ended;
 	uint32_t ncpus;
-	uint64_t start, last;	   /* of the window; of the last record */
-	uint64_t begin, end;	   /* the header's word on what was recorded; 0: it has none */
-	bool warm;		   /* what is before `begin` only teaches */
-	uint64_t beyond;	   /* events after `end` */
+	uint64_t start, last; /* of the window; of the last record */
+	uint64_t begin, end;  /* the header's word on what was recorded; 0: it has none */
+	bool warm;	      /* what is before `begin` only teaches */
+	uint64_t beyond;      /* events after `end` */
 	uint64_t index, cpu_before;
 	uint64_t unknown, refused, short_raw; /* records that could not be accounted */
 	uint64_t dated;			      /* the file, CLOCK_REALTIME; a stream: now */

@@ -78,7 +78,8 @@ struct engine {
 	const struct selection *sel;
 	char selection[512]; /* in words */
 	unsigned int depth;
-	bool *online, *present;
+	bool *online; /* under lock */
+	bool *present, *looked;
 	uint32_t ncpus; /* possible */
 	struct feed_seed *seeds;
 	size_t nr_seeds, cap_seeds;
@@ -92,9 +93,9 @@ struct engine {
 	uint64_t hotplug_at;
 	uint64_t cpu_before, count_before;
 	uint64_t sample_type;
-	char *why; /* open()'s; later one of our own, which nobody reads */
+	char *why; /* open()'s */
 	size_t why_len;
-	char late[256];
+	char late[256]; /* the reader's, of a CPU that came, for a debugger */
 };
 
 __attribute__((format(printf, 3, 4))) static int fail(struct engine *e, int err, const char *fmt,
@@ -212,6 +213,115 @@ static int pass(struct engine *e)
 	return err;
 }
 
+/* ---- CPUs ---- */
+
+static int add_cpu(struct engine *e, uint32_t cpu, char *why, size_t len)
+{
+	const struct perf_source s = {
+		.pid = -1, .cpu = cpu, .groups = perf_mode__on_cpu(&e->mode, cpu)};
+	int err = perf_events__add(e->pe, &s, why, len);
+
+	if (err == -ENODEV) { /* went offline just now */
+		e->online[cpu] = false;
+		return 0;
+	}
+	return err;
+}
+
+/* The rings of chosen tasks, where the mode has such. */
+static int add_tasks(struct engine *e)
+{
+	struct perf_source s = {.cpu = -1, .groups = e->mode.tasks};
+	int err = 0;
+
+	for (size_t i = 0; e->mode.rings == RINGS_THREADS && !err && i < e->sel->tids.n; i++) {
+		s.pid = (pid_t)e->sel->tids.v[i];
+		err = perf_events__add(e->pe, &s, e->why, e->why_len);
+		if (err == -ESRCH) /* it has just ended */
+			err = 0;
+	}
+	/*
+	 * Events that are inherited need one ring a CPU. A task's are not bound to the CPU's being
+	 * online: those of CPUs that may yet come are opened now, for who is forked till then.
+	 */
+	s.pid = e->mode.command;
+	s.inherit = true;
+	for (uint32_t i = 0; e->mode.rings == RINGS_TREE && !err && i < e->ncpus; i++) {
+		if (!e->present[i])
+			continue;
+		s.cpu = (int)i;
+		err = perf_events__add(e->pe, &s, e->why, e->why_len);
+	}
+	return err;
+}
+
+/* The accounts learn of it between the events before and those after. */
+static int put_online(struct engine *e, uint32_t queue, uint32_t cpu, int online, uint64_t time)
+{
+	struct merged *m = merge__slot(&e->merge, queue);
+
+	if (!m)
+		return -ENOMEM;
+	m->online = online;
+	m->ev.time = time;
+	m->ev.cpu = cpu;
+	merge__commit(&e->merge, queue);
+	return 0;
+}
+
+/*
+ * It has gone right after its last event: the thread that takes a CPU down runs there until the
+ * kernel takes the CPU's events away.
+ */
+static int drop_cpu(struct engine *e, size_t k)
+{
+	struct perf_source *s = &e->pe->sources[k];
+	int err = read_ring(e, s);
+
+	if (!err)
+		err = put_online(e, s->queue, s->cpu, -1, s->last ? s->last + 1 : clock_ns());
+	perf_events__remove(e->pe, k);
+	return err;
+}
+
+/* A CPU's events end when it goes, for good: others are needed when it is back; tasks' stay. */
+static int change_cpu(struct engine *e, uint32_t cpu, bool online)
+{
+	uint64_t now = clock_ns();
+	struct perf_source *s;
+	int err = 0;
+
+	for (size_t k = 0; !err && k < e->pe->nr; k++)
+		if (e->pe->sources[k].cpu == (int)cpu && e->pe->sources[k].pid == -1)
+			err = drop_cpu(e, k--);
+	e->online[cpu] = online;
+	if (!err && online)
+		err = add_cpu(e, cpu, e->late, sizeof(e->late));
+	if (err || !e->online[cpu])
+		return err;
+	s = &e->pe->sources[e->pe->nr - 1];
+	err = put_online(e, s->queue, cpu, 1, now);
+	return err ? err : perf_events__enable(e->pe, s);
+}
+
+/* The reader's, which comes to it however busy the accounts are. */
+static int follow_hotplug(struct engine *e)
+{
+	bool *now = e->looked;
+	int err = 0;
+
+	if (e->pass_at < e->hotplug_at + HOTPLUG_NS)
+		return 0;
+	e->hotplug_at = e->pass_at;
+	engine__online(now, e->ncpus);
+	for (uint32_t i = 0; !err && i < e->ncpus; i++)
+		if (now[i] != e->online[i])
+			err = change_cpu(e, i, now[i]);
+	return err;
+}
+
+/* ---- the reader ---- */
+
 /* Takes note of rings that woke us; one whose CPU or task is gone is not waited for any more. */
 static void acknowledge(struct engine *e, const struct epoll_event *ev, int n)
 {
@@ -249,6 +359,8 @@ static void *reader(void *arg)
 			acknowledge(e, ev, n);
 			if (!e->err)
 				e->err = pass(e);
+			if (!e->err)
+				e->err = follow_hotplug(e);
 		}
 		pthread_mutex_unlock(&e->lock);
 	}
@@ -353,118 +465,6 @@ static int lost_at_the_end(struct engine *e, uint64_t end)
 	return err;
 }
 
-/* ---- CPUs ---- */
-
-static int add_cpu(struct engine *e, uint32_t cpu)
-{
-	const struct perf_source s = {
-		.pid = -1, .cpu = cpu, .groups = perf_mode__on_cpu(&e->mode, cpu)};
-	int err = perf_events__add(e->pe, &s, e->why, e->why_len);
-
-	if (err == -ENODEV) { /* went offline just now */
-		e->online[cpu] = false;
-		return 0;
-	}
-	return err;
-}
-
-/* The rings of chosen tasks, where the mode has such. */
-static int add_tasks(struct engine *e)
-{
-	struct perf_source s = {.cpu = -1, .groups = e->mode.tasks};
-	int err = 0;
-
-	for (size_t i = 0; e->mode.rings == RINGS_THREADS && !err && i < e->sel->tids.n; i++) {
-		s.pid = (pid_t)e->sel->tids.v[i];
-		err = perf_events__add(e->pe, &s, e->why, e->why_len);
-		if (err == -ESRCH) /* it has just ended */
-			err = 0;
-	}
-	/*
-	 * Events that are inherited need one ring a CPU. A task's are not bound to the CPU's being
-	 * online: those of CPUs that may yet come are opened now, for who is forked till then.
-	 */
-	s.pid = e->mode.command;
-	s.inherit = true;
-	for (uint32_t i = 0; e->mode.rings == RINGS_TREE && !err && i < e->ncpus; i++) {
-		if (!e->present[i])
-			continue;
-		s.cpu = (int)i;
-		err = perf_events__add(e->pe, &s, e->why, e->why_len);
-	}
-	return err;
-}
-
-/* The accounts learn of it between the events before and those after. */
-static int put_online(struct engine *e, uint32_t queue, uint32_t cpu, int online, uint64_t time)
-{
-	struct merged *m = merge__slot(&e->merge, queue);
-
-	if (!m)
-		return -ENOMEM;
-	m->online = online;
-	m->ev.time = time;
-	m->ev.cpu = cpu;
-	merge__commit(&e->merge, queue);
-	return 0;
-}
-
-/*
- * It has gone right after its last event: the thread that takes a CPU down runs there until the
- * kernel takes the CPU's events away.
- */
-static int drop_cpu(struct engine *e, size_t k)
-{
-	struct perf_source *s = &e->pe->sources[k];
-	int err = read_ring(e, s);
-
-	if (!err)
-		err = put_online(e, s->queue, s->cpu, -1, s->last ? s->last + 1 : clock_ns());
-	perf_events__remove(e->pe, k);
-	return err;
-}
-
-/* A CPU's events end when it goes, for good: others are needed when it is back; tasks' stay. */
-static int change_cpu(struct engine *e, uint32_t cpu, bool online)
-{
-	uint64_t now = clock_ns();
-	struct perf_source *s;
-	int err = 0;
-
-	for (size_t k = 0; !err && k < e->pe->nr; k++)
-		if (e->pe->sources[k].cpu == (int)cpu && e->pe->sources[k].pid == -1)
-			err = drop_cpu(e, k--);
-	e->online[cpu] = online;
-	if (!err && online)
-		err = add_cpu(e, cpu);
-	if (err || !e->online[cpu])
-		return err;
-	s = &e->pe->sources[e->pe->nr - 1];
-	err = put_online(e, s->queue, cpu, 1, now);
-	return err ? err : perf_events__enable(e->pe, s);
-}
-
-/* Under lock. */
-static int follow_hotplug(struct engine *e)
-{
-	uint64_t t = clock_ns();
-	bool *now;
-	int err = 0;
-
-	if (t < e->hotplug_at + HOTPLUG_NS)
-		return 0;
-	e->hotplug_at = t;
-	now = calloc(e->ncpus, sizeof(*now));
-	if (!now)
-		return -ENOMEM;
-	engine__online(now, e->ncpus);
-	for (uint32_t i = 0; !err && i < e->ncpus; i++)
-		if (now[i] != e->online[i])
-			err = change_cpu(e, i, now[i]);
-	free(now);
-	return err;
-}
-
 /* ---- opening ---- */
 
 static int keep_seed(void *ctx, const struct feed_seed *s)
@@ -498,7 +498,7 @@ static int open_events(struct engine *e, const struct opts *o)
 	engine__online(e->online, e->ncpus);
 	engine__present(e->present, e->ncpus);
 	for (uint32_t i = 0; i < e->ncpus; i++) {
-		c.sources += e->online[i];
+		c.sources += e->online[i] || e->present[i];
 		c.sources += e->mode.rings == RINGS_TREE && e->present[i];
 	}
 	if (e->mode.rings == RINGS_THREADS)
@@ -511,7 +511,7 @@ static int open_events(struct engine *e, const struct opts *o)
 	err = perf_events__new(&e->pe, &c, e->decode, e->why, e->why_len);
 	for (uint32_t i = 0; !err && i < e->ncpus; i++)
 		if (e->online[i])
-			err = add_cpu(e, i);
+			err = add_cpu(e, i, e->why, e->why_len);
 	if (!err)
 		err = add_tasks(e);
 	for (size_t i = 0; !err && i < e->pe->nr; i++) {
@@ -603,8 +603,10 @@ static int first_window(struct engine *e, enum report_level level, pid_t command
 	err = proc__tasks("/proc", keep_seed, e);
 	if (err)
 		return fail(e, err, "cannot visit the tasks in /proc: %s", strerror(-err));
+	pthread_mutex_lock(&e->lock);
 	e->feed = feed__new(e->ncpus, e->online, level, sel__leaves_out(e->sel, command > 0),
 			    e->names, e->start);
+	pthread_mutex_unlock(&e->lock);
 	if (!e->feed)
 		return fail(e, -ENOMEM, "cannot start: out of memory");
 	feed__warmup(e->feed);
@@ -638,6 +640,7 @@ static void perf_close(struct engine *e)
 	free(e->seeds);
 	free(e->online);
 	free(e->present);
+	free(e->looked);
 	free(e);
 }
 
@@ -667,8 +670,9 @@ static int perf_open(struct engine **out, const struct opts *o, enum report_leve
 	perf_mode__choose(&e->mode, o, command);
 	e->online = calloc(n, sizeof(*e->online));
 	e->present = calloc(n, sizeof(*e->present));
+	e->looked = calloc(n, sizeof(*e->looked));
 	e->decode = decode__new(__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-	if (!e->online || !e->present || !e->decode)
+	if (!e->online || !e->present || !e->looked || !e->decode)
 		err = fail(e, -ENOMEM, "cannot start: out of memory");
 	else
 		err = open_file(e, o);
@@ -684,8 +688,6 @@ static int perf_open(struct engine **out, const struct opts *o, enum report_leve
 		perf_close(e);
 		return err;
 	}
-	e->why = e->late;
-	e->why_len = sizeof(e->late);
 	*out = e;
 	return 0;
 }
@@ -699,14 +701,7 @@ static uint64_t perf_start(const struct engine *e)
 
 static int perf_poll(struct engine *e)
 {
-	int err = release(e);
-
-	if (err)
-		return err;
-	pthread_mutex_lock(&e->lock);
-	err = follow_hotplug(e);
-	pthread_mutex_unlock(&e->lock);
-	return err;
+	return release(e);
 }
 
 static void perf_announce(struct engine *e, uint64_t end)
@@ -734,9 +729,11 @@ static int perf_roll(struct engine *e, uint64_t end, struct report *r)
 	r->reason = "perf was asked for";
 	r->selection = *e->selection ? e->selection : NULL;
 	clock_wall_of(start, &r->start_wall);
-	engine__host(r, e->ncpus, e->online);
 	engine__cost(r, &e->cpu_before);
+	pthread_mutex_lock(&e->lock);
+	engine__host(r, e->ncpus, e->online);
 	r->cost.map_bytes = perf_events__bytes(e->pe);
+	pthread_mutex_unlock(&e->lock);
 	r->cost.bpf_runs = since_last(&e->count_before, feed__count(e->feed));
 	return 0;
 }

@@ -13,8 +13,8 @@
 #include "feed.h"
 
 /*
- * An event; or, when lost is not 0, so many were lost of ev.cpu before ev.time; or, when `online` is
- * not 0, ev.cpu has come (1) or gone (-1) at ev.time.
+ * An event; or, when lost is not 0, so many were lost of ev.cpu before ev.time; or, when `online`
+ * is not 0, ev.cpu has come (1) or gone (-1) at ev.time.
  */
 struct merged {
 	struct feed_event ev;
