@@ -33,7 +33,7 @@ $(BENCH)/floor: tests/bench/floor.c $(BENCH)/floor.skel.h
 	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -I$(BENCH) \
 		$(shell pkg-config --cflags libbpf) -o $@ $< $(LDFLAGS) $(shell pkg-config --libs libbpf)
 
-$(BENCH)/feed: tests/bench/feed.c tests/events/stubs.c $(B)/feed.o $(B)/collect.o $(B)/select.o \
+$(BENCH)/feed: tests/bench/feed.c tests/events/stubs.c $(B)/feed.o $(B)/collect.o $(B)/totals.o $(B)/select.o \
 		$(B)/report.o $(B)/report_util.o | $(BENCH)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Iuser -o $@ $(filter %.c %.o,$^)

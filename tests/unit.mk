@@ -49,7 +49,7 @@ $(TB)/script.skel.h: $(TB)/script.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name script_bpf >$@
 
 $(TB)/test_script: tests/bpf/test_script.c $(TB)/script.skel.h $(EVENTS:tests/events/%.c=$(TB)/%.o) \
-		$(B)/collect.o $(B)/feed.o $(B)/select.o $(B)/report.o $(B)/report_util.o
+		$(B)/collect.o $(B)/totals.o $(B)/feed.o $(B)/select.o $(B)/report.o $(B)/report_util.o
 	$(say) LINK $@
 	$(Q)$(CC) -O2 $(T_CFLAGS) -o $@ $(filter %.c %.o,$^) $(T_LIBS)
 

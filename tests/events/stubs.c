@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What collect.c wants of names.c: events of no real system have no groups with names. */
+/* What totals.c wants of names.c: events of no real system have no groups with names. */
 #include "names.h"
 
 const char *names__cgroup(struct names *n, uint64_t id)
