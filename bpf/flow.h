@@ -446,6 +446,7 @@ flow_cold int flow_recount(flow_who p, struct acct_cpu *c, struct acct_now *n, _
 	if (t)
 		flow_reopen(t, l, n, cpu);
 	l->slot = slot;
+	l->old_comm[0] = 0; /* the new one begins with its name */
 	l->owner &= ~(OWNER_SURPLUS | OWNER_REST);
 	link_publish(l, slot, in);
 	if (!running && !slot)
@@ -988,8 +989,8 @@ acct_inline void flow_exec(flow_who p, __u32 old_tid, struct acct_cpu *c, struct
 	 * Its new name came before this event, within the same call. An account that begins with
 	 * that name has no other.
 	 */
-	if (l->slot && l->changed && t->id.old_comm[0] && acct_before(t->st.begin, l->changed))
-		__builtin_memcpy(t->id.comm, t->id.old_comm, ACCT_COMM_LEN);
+	if (l->slot && l->changed && l->old_comm[0] && acct_before(t->st.begin, l->changed))
+		__builtin_memcpy(t->id.comm, l->old_comm, ACCT_COMM_LEN);
 	in = flow_select(p, l, n->cpu, n, btf);
 	if (flow_selects() && (!in || (l->owner & OWNER_REST))) {
 		flow_exec_select(p, old_tid, c, n, btf);
@@ -1058,9 +1059,10 @@ acct_inline char *flow_rename(struct acct_link *l, const struct acct_now *n)
 	struct acct_task *t = l->slot ? task_at(l->slot) : (struct acct_task *)0;
 
 	l->changed = n->now;
+	l->old_comm[0] = 0;
 	if (!t)
 		return (char *)0;
-	__builtin_memcpy(t->id.old_comm, t->id.comm, ACCT_COMM_LEN);
+	__builtin_memcpy(l->old_comm, t->id.comm, ACCT_COMM_LEN);
 	return t->id.comm;
 }
 

@@ -137,8 +137,8 @@ struct acct_state {
 /* Times and switches of one task on one CPU in one window. */
 struct acct_sums {
 	__u64 ns[AC_NR];
-	__u32 voluntary;
-	__u32 involuntary;
+	__u64 voluntary; /* 64 bits: a window may be weeks long */
+	__u64 involuntary;
 };
 
 /* One window of a task, on the CPU that it was on last. Other CPUs' sums are spilled to rows. */
@@ -168,7 +168,6 @@ struct acct_ident {
 	__u64 cgroup;	    /* id */
 	__u64 from;	    /* this account begins then, in the midst of its life; 0: at `start` */
 	char comm[ACCT_COMM_LEN];
-	char old_comm[ACCT_COMM_LEN]; /* before that change: exec renames before it is traced */
 };
 
 #define SEL_ARMED     1	 /* the process that will exec COMMAND: accounted, but not told */
@@ -275,8 +274,10 @@ struct acct_link {
 	__u32 sel;	       /* SEL_DESCENT, SEL_AWAY and SEL_OUT */
 	__u64 changed;	       /* when what it is selected by last changed: its name, its user */
 	__u32 exec, lead_exec; /* as in acct_ident, of a task that has no slot */
-	__u64 start, leader_start; /* 0: as the kernel has them */
-	struct acct_state st;	   /* while it is off the CPU */
+	__u64 start, leader_start;    /* 0: as the kernel has them */
+	struct acct_state st;	      /* while it is off the CPU */
+	char old_comm[ACCT_COMM_LEN]; /* before its name changed: exec renames before it is traced
+				       */
 };
 #define OWNER_SURPLUS 0x80000000U /* in owner: filled in, and has no slot: the table is full */
 #define OWNER_REST    0x20000000U /* in owner: filled in, and has no slot: it is not selected */
@@ -408,12 +409,12 @@ struct acct_icall_list {
 #define FREE_ONE 0x80000000U
 
 _Static_assert(sizeof(struct acct_state) == 72, "acct_state");
-_Static_assert(sizeof(struct acct_sums) == 104, "acct_sums");
-_Static_assert(sizeof(struct acct_bank) == 128, "acct_bank");
-_Static_assert(sizeof(struct acct_ident) == 96, "acct_ident");
+_Static_assert(sizeof(struct acct_sums) == 112, "acct_sums");
+_Static_assert(sizeof(struct acct_bank) == 136, "acct_bank");
+_Static_assert(sizeof(struct acct_ident) == 80, "acct_ident");
 _Static_assert(sizeof(struct acct_task) == 576, "acct_task");
 _Static_assert(sizeof(struct acct_call) == 224, "acct_call");
-_Static_assert(sizeof(struct acct_row) == 240, "acct_row");
+_Static_assert(sizeof(struct acct_row) == 256, "acct_row");
 _Static_assert(sizeof(struct acct_cpu) % 64 == 0, "acct_cpu: CPUs must not share cache lines");
 
 #endif /* UTILBPF_H */
