@@ -120,6 +120,18 @@ static void calc_id(const struct item *it, struct names *n, struct value *v)
 	v->i = key == KEY_OTHER(KEY_CLASS(key)) ? -1 : (int64_t)KEY_NR(key);
 }
 
+static void calc_pod(const struct item *it, struct names *n, struct value *v)
+{
+	(void)n;
+	set_text(v, names__pod(((const struct rep_group *)it->rec)->path, v->buf, sizeof(v->buf)));
+}
+
+static void calc_unit(const struct item *it, struct names *n, struct value *v)
+{
+	(void)n;
+	set_text(v, names__unit(((const struct rep_group *)it->rec)->path, v->buf, sizeof(v->buf)));
+}
+
 /* Only system calls differ by ABI. */
 static void calc_abi(const struct item *it, struct names *n, struct value *v)
 {
@@ -363,6 +375,10 @@ const struct column columns[COL_NR] = {
 	[COL_CONTAINER] = {COLUMN("container", "container", UNIT_TEXT), .identity = true,
 			   .nullable = true,
 			   .at = {[ENT_GROUP] = IN(USE_ALL, rep_group, container)}},
+	[COL_POD] = {COLUMN("pod", "pod", UNIT_TEXT), .nullable = true, .calc = calc_pod,
+		     .at = {[ENT_GROUP] = CALC(USE_ALL)}},
+	[COL_UNIT] = {COLUMN("unit", "unit", UNIT_TEXT), .nullable = true, .calc = calc_unit,
+		      .at = {[ENT_GROUP] = CALC(USE_ALL)}},
 	[COL_UID] = {COLUMN("uid", "uid", UNIT_ID), .sortable = true,
 		     .at = {[ENT_PROC] = IN(USE_ALL, rep_proc, uid),
 			    [ENT_TASK] = IN(USE_ALL, rep_task, uid)}},

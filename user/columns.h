@@ -90,7 +90,7 @@ struct value {
 	int64_t i;  /* VALUE_INT */
 	bool b;
 	const char *s;
-	char buf[64]; /* what s points to when the text is made, not kept */
+	char buf[256]; /* what s points to when the text is made, not kept */
 };
 
 enum col_id {
@@ -119,6 +119,8 @@ enum col_id {
 	COL_CPUS_ONLINE,
 	COL_CPUS_POSSIBLE,
 	COL_CONTAINER,
+	COL_POD,
+	COL_UNIT,
 	COL_UID,
 	COL_KTHREAD,
 	COL_PARTIAL,

@@ -150,68 +150,6 @@ struct item *out__calls(const struct rep_calls *calls, uint32_t first, uint32_t 
 	return items;
 }
 
-/* The parts of the first line, and the order in which a narrow terminal loses them. */
-enum header_part {
-	PART_TOOL,
-	PART_HOST,
-	PART_KERNEL,
-	PART_CPUS,
-	PART_DAY,
-	PART_TIME,
-	PART_LENGTH,
-	PART_ENGINE,
-	PART_NR,
-};
-
-static const enum header_part droppable[] = {PART_CPUS, PART_DAY,  PART_KERNEL,
-					     PART_HOST, PART_TIME, PART_ENGINE};
-
-/* What stands before a part: a date, its time and its length belong together. */
-static const char *header_gap(char parts[PART_NR][96], int i)
-{
-	if (i == PART_TOOL)
-		return "";
-	return i == PART_LENGTH || (i == PART_TIME && *parts[PART_DAY]) ? " " : "  ";
-}
-
-static int header_width(char parts[PART_NR][96])
-{
-	size_t sum = 0;
-
-	for (int i = 0; i < PART_NR; i++)
-		if (*parts[i])
-			sum += strlen(header_gap(parts, i)) + esc__width(parts[i]);
-	return (int)sum;
-}
-
-void out__header(const struct report *r, FILE *f, int width)
-{
-	char p[PART_NR][96] = {"utilbpf"}, kernel[192], num[NUM_LEN];
-	struct item window = {ENT_WINDOW, r};
-	struct tm tm;
-
-	/* names that somebody chose are cut before they push out what matters */
-	esc__fit(p[PART_HOST], sizeof(p[0]), r->host.name, width ? 20 : 64, false);
-	snprintf(kernel, sizeof(kernel), "Linux %.64s %.64s", r->host.kernel, r->host.arch);
-	esc__fit(p[PART_KERNEL], sizeof(p[0]), kernel, width ? 36 : 80, false);
-	snprintf(p[PART_CPUS], sizeof(p[0]), "%u CPU%s", r->host.cpus_online,
-		 r->host.cpus_online == 1 ? "" : "s");
-	if (localtime_r(&r->start_wall.tv_sec, &tm)) {
-		strftime(p[PART_DAY], sizeof(p[0]), "%Y-%m-%d", &tm);
-		strftime(p[PART_TIME], sizeof(p[0]), "%H:%M:%S", &tm);
-	}
-	snprintf(p[PART_LENGTH], sizeof(p[0]), "+%s s",
-		 out__seconds(num, column__number(COL_ELAPSED, &window)));
-	snprintf(p[PART_ENGINE], sizeof(p[0]), "engine %.16s", r->engine ? r->engine : "?");
-	for (size_t i = 0; i < sizeof(droppable) / sizeof(droppable[0]); i++)
-		if (width && header_width(p) > width)
-			*p[droppable[i]] = '\0';
-	for (int i = 0; i < PART_NR; i++)
-		if (*p[i])
-			fprintf(f, "%s%s", header_gap(p, i), p[i]);
-	fputc('\n', f);
-}
-
 /* A word too long for a line is cut. */
 static void wrap_put(struct wrap *w, const char *text)
 {
@@ -253,6 +191,85 @@ void out__wrap_end(struct wrap *w)
 	if (w->at)
 		fputc('\n', w->f);
 	w->at = 0;
+}
+
+/* The parts of the first line, and the order in which a narrow terminal loses them. */
+enum header_part {
+	PART_TOOL,
+	PART_HOST,
+	PART_KERNEL,
+	PART_CPUS,
+	PART_DAY,
+	PART_TIME,
+	PART_LENGTH,
+	PART_ENGINE,
+	PART_NR,
+};
+
+static const enum header_part droppable[] = {PART_CPUS, PART_DAY,  PART_KERNEL,
+					     PART_HOST, PART_TIME, PART_ENGINE};
+
+/* What stands before a part: a date, its time and its length belong together. */
+static const char *header_gap(char parts[PART_NR][96], int i)
+{
+	if (i == PART_TOOL)
+		return "";
+	return i == PART_LENGTH || (i == PART_TIME && *parts[PART_DAY]) ? " " : "  ";
+}
+
+static int header_width(char parts[PART_NR][96])
+{
+	size_t sum = 0;
+
+	for (int i = 0; i < PART_NR; i++)
+		if (*parts[i])
+			sum += strlen(header_gap(parts, i)) + esc__width(parts[i]);
+	return (int)sum;
+}
+
+/* What is told of whom: rows of tasks are not all that there were, those of CPUs and the system are.
+ */
+static void header_selection(const struct report *r, FILE *f, int width)
+{
+	struct wrap w = {.f = f, .width = width};
+
+	if (!r->selection)
+		return;
+	out__wrap(&w, "selected: %s%s", r->selection, r->selected ? ";" : "");
+	if (r->selected && r->nr_cpus < r->host.cpus_online)
+		out__wrap(&w, "CPU rows are complete");
+	else if (r->selected)
+		out__wrap(&w, "CPU and system rows are complete");
+	out__wrap_end(&w);
+}
+
+void out__header(const struct report *r, FILE *f, int width)
+{
+	char p[PART_NR][96] = {"utilbpf"}, kernel[192], num[NUM_LEN];
+	struct item window = {ENT_WINDOW, r};
+	struct tm tm;
+
+	/* names that somebody chose are cut before they push out what matters */
+	esc__fit(p[PART_HOST], sizeof(p[0]), r->host.name, width ? 20 : 64, false);
+	snprintf(kernel, sizeof(kernel), "Linux %.64s %.64s", r->host.kernel, r->host.arch);
+	esc__fit(p[PART_KERNEL], sizeof(p[0]), kernel, width ? 36 : 80, false);
+	snprintf(p[PART_CPUS], sizeof(p[0]), "%u CPU%s", r->host.cpus_online,
+		 r->host.cpus_online == 1 ? "" : "s");
+	if (localtime_r(&r->start_wall.tv_sec, &tm)) {
+		strftime(p[PART_DAY], sizeof(p[0]), "%Y-%m-%d", &tm);
+		strftime(p[PART_TIME], sizeof(p[0]), "%H:%M:%S", &tm);
+	}
+	snprintf(p[PART_LENGTH], sizeof(p[0]), "+%s s",
+		 out__seconds(num, column__number(COL_ELAPSED, &window)));
+	snprintf(p[PART_ENGINE], sizeof(p[0]), "engine %.16s", r->engine ? r->engine : "?");
+	for (size_t i = 0; i < sizeof(droppable) / sizeof(droppable[0]); i++)
+		if (width && header_width(p) > width)
+			*p[droppable[i]] = '\0';
+	for (int i = 0; i < PART_NR; i++)
+		if (*p[i])
+			fprintf(f, "%s%s", header_gap(p, i), p[i]);
+	fputc('\n', f);
+	header_selection(r, f, width);
 }
 
 /* Silence means that nothing was lost, so the line is always there. */

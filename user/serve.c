@@ -327,6 +327,12 @@ const char *serve__where(const struct serve *s)
 	return s->where;
 }
 
+/* What docker calls its containers only root can read: those of later containers stay short ids. */
+static void name_container(void *ctx, uint64_t id, const char *path)
+{
+	names__group_container(ctx, id, path);
+}
+
 int serve__run(struct serve *s, const struct engine_ops *ops, struct engine *e, int sigfd,
 	       char *why, size_t len)
 {
@@ -340,6 +346,7 @@ int serve__run(struct serve *s, const struct engine_ops *ops, struct engine *e, 
 		snprintf(why, len, "cannot start the HTTP server: %s", strerror(-err));
 		return err;
 	}
+	names__cgroup_each(s->names, name_container, s->names);
 	err = confine__privileges(why, len);
 	if (!err)
 		err = confine__syscalls(why, len);

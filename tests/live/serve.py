@@ -198,6 +198,57 @@ def group_that_ends_stays():
     equal(total(second, "utilbpf_group_tasks", cgroup=g.name), 0, "tasks of the ended group")
 
 
+class DockerState:
+    """What docker keeps of a container of that name, for root alone; gone again in the end."""
+
+    def __init__(self, full_id, name):
+        self.full_id, self.name, self.made = full_id, name, []
+
+    def __enter__(self):
+        path = "/var/lib/docker/containers/" + self.full_id
+        todo = [path]
+        while not os.path.isdir(os.path.dirname(todo[-1])):
+            todo.append(os.path.dirname(todo[-1]))
+        try:
+            for p in reversed(todo):
+                os.mkdir(p, 0o700)
+                self.made.append(p)
+            with open(path + "/config.v2.json", "w", encoding="ascii") as f:
+                json.dump({"ID": self.full_id, "Name": "/" + self.name}, f)
+        except OSError as e:
+            self.__exit__()
+            raise Skip("cannot write docker's state: %s" % e) from e
+        return self
+
+    def __exit__(self, *_):
+        if os.path.exists(self.made[-1] + "/config.v2.json"):
+            os.unlink(self.made[-1] + "/config.v2.json")
+        for p in reversed(self.made):
+            os.rmdir(p)
+
+
+@test
+def names_of_docker():
+    """Those that root alone can read are known after privileges are dropped, too."""
+    needs_bpf()
+    if os.geteuid():
+        raise Skip("needs root")
+    ids = ["%064x" % (os.getpid() << 160 | i << 240) for i in (1, 2)]
+
+    def container(s, g):
+        return [dict(labels).get("container") for (name, labels) in s
+                if name == "utilbpf_group_tasks" and dict(labels)["cgroup"] == g.name]
+    with DockerState(ids[0], "test-web"), DockerState(ids[1], "test-late"), \
+            Cgroup(name="docker-%s.scope" % ids[0]) as first:
+        with first.spawn(["sleep", "60"]) as p, Server() as s:
+            equal(container(s.fresh(), first), ["test-web"], "name of a container")
+            with Cgroup(name="docker-%s.scope" % ids[1]) as late:
+                with late.spawn(["sleep", "60"]) as q:
+                    equal(container(s.fresh(), late), [ids[1][:12]], "name of a later one")
+                    q.kill()
+            p.kill()
+
+
 # ---- what it gave up ----
 
 @test
