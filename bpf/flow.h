@@ -80,9 +80,8 @@ static __always_inline bool flow_selects_cpus(void);
 static __always_inline bool flow_selects_users(void);
 /* Whether descendants of a selected task are selected. */
 static __always_inline bool flow_follows(void);
-/* SEL_DESCENT of a task that was there before the first event; seeding: there is time to look at
- * its ancestors. */
-static __always_inline __u32 who_descent(flow_who p, const bool seeding, const bool btf);
+/* SEL_DESCENT of a task that was there before the first event, by its ancestors. */
+static __always_inline __u32 who_descent(flow_who p, const bool btf);
 /* Whether p is accounted one by one, by what it is now; descent: SEL_DESCENT. The CPU aside. */
 static __always_inline bool who_selected(flow_who p, __u32 descent, const bool btf);
 static __always_inline __u32 who_uid(flow_who p, const bool btf);
@@ -223,7 +222,7 @@ flow_cold int flow_unknown(flow_who p, struct acct_cpu *c, const struct acct_now
 	if (who_is_kernel(p, btf))
 		l->st.flags = AS_KTHREAD;
 	flow_unknown_state(&l->st, who_born(p, btf), n);
-	l->sel = who_descent(p, false, btf);
+	l->sel = who_descent(p, btf);
 	in = flow_select(p, l, n->cpu, n, btf);
 	if (!in)
 		flow_forget_mode(&l->st);
@@ -1117,7 +1116,7 @@ acct_inline void flow_seed_state(struct acct_state *st, const struct acct_now *n
 acct_inline __u32 flow_seed_begin(flow_who p, struct acct_link *l, __u32 cpu, struct acct_cpu *c,
 				  const struct acct_now *n, bool *in, const bool btf)
 {
-	l->sel = who_descent(p, true, btf);
+	l->sel = who_descent(p, btf);
 	*in = flow_select(p, l, cpu, n, btf);
 	l->st.cls = AC_NONE;
 	l->st.mode = AC_BUSY;

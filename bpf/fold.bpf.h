@@ -322,6 +322,13 @@ static __always_inline bool fold_open(struct acct_cpu *c, const struct acct_now 
 	fold_key(k, d, up);
 	c->folded += kind == FOLD_TASK;
 	found = bpf_map_lookup_elem(&folds, k);
+	if (found && up == FOLD_PROCESS) { /* which is of the group of the first that ended */
+		t = task_at(*found);
+		if (t && t->id.cgroup != d->id.cgroup) {
+			fold_key(k, d, FOLD_GROUP);
+			found = bpf_map_lookup_elem(&folds, k);
+		}
+	}
 	if (!found && !bpf_map_update_elem(&folds, k, &slot, BPF_NOEXIST)) {
 		fold_rows(c, d, NULL, 0);
 		d->bank[d->tag & 1].busy_as = 0xff;

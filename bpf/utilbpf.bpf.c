@@ -280,11 +280,11 @@ static __noinline __u32 ancestor_selected(struct task_struct *p, const bool btf)
 	return 0;
 }
 
-static __always_inline __u32 who_descent(struct task_struct *p, const bool seeding, const bool btf)
+static __always_inline __u32 who_descent(struct task_struct *p, const bool btf)
 {
 	if (command_pid && (__u32)GET(btf, p, tgid) == command_pid)
 		return SEL_ARMED;
-	return seeding && (sel_kinds & SELK_FOLLOW) ? ancestor_selected(p, btf) : 0;
+	return sel_kinds & SELK_FOLLOW ? ancestor_selected(p, btf) : 0;
 }
 
 /* ---- scheduler ---- */

@@ -342,12 +342,12 @@ static __attribute__((noinline)) bool ancestor_selected(const struct utask *u)
 	return false;
 }
 
-static __always_inline __u32 who_descent(struct utask *u, const bool seeding, const bool btf)
+static __always_inline __u32 who_descent(struct utask *u, const bool btf)
 {
 	(void)btf;
 	if (F->command && u->tgid == F->command)
 		return SEL_ARMED;
-	return seeding && (F->kinds & SELK_FOLLOW) && ancestor_selected(u) ? SEL_FOLLOWED : 0;
+	return (F->kinds & SELK_FOLLOW) && ancestor_selected(u) ? SEL_FOLLOWED : 0;
 }
 
 static __always_inline bool who_selected(struct utask *u, __u32 descent, const bool btf)

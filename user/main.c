@@ -342,17 +342,27 @@ static int start_command(struct run *r)
 	return workload__exit_status(r->w);
 }
 
+/* Looks up the selection's names. 0, or the exit status after one line. */
+static int resolve(struct run *r)
+{
+	char why[1200] = "";
+	int err = sel__resolve(&r->o.sel, r->names, true, why, sizeof(why));
+
+	if (!err)
+		return 0;
+	fprintf(stderr, "utilbpf: %s\n", why);
+	return err == -EINVAL ? 2 : 1;
+}
+
 /* Also what an engine needs: the selection with its names looked up, and COMMAND, waiting. */
 static int open_engine(struct run *r)
 {
 	char why[1200] = "";
 	/* A recording's tasks, CPUs and calls are another machine's: its engine looks. */
-	int err = r->o.read ? 0 : sel__resolve(&r->o.sel, r->names, true, why, sizeof(why));
+	int err = r->o.read ? 0 : resolve(r);
 
-	if (err) {
-		fprintf(stderr, "utilbpf: %s\n", why);
-		return err == -EINVAL ? 2 : 1;
-	}
+	if (err)
+		return err;
 	if (r->o.command && (err = workload__prepare(&r->w, r->o.command)))
 		return failed("fork for", "COMMAND", err);
 	r->ops = engine__open(&r->e, &r->o, level_of(&r->o), r->w ? workload__pid(r->w) : 0,
@@ -420,6 +430,9 @@ static int resident(struct run *r)
 
 	switch (r->o.action) {
 	case ACTION_START:
+		err = resolve(r);
+		if (err)
+			return err;
 		err = resident__start(&r->o, r->names, why, sizeof(why));
 		break;
 	case ACTION_STOP:

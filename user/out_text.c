@@ -220,7 +220,7 @@ static const struct table_column system_cols[] = {
 
 static const struct table_column group_cols[] = {
 	{COL_CGROUP, "CGROUP", CELL_PATH, 255, false},
-	{COL_CONTAINER, "CONTAINER", CELL_TEXT, 30, true},
+	{COL_CONTAINER, "CONTAINER", CELL_TEXT, 88, true},
 	{COL_POD, "POD", CELL_TEXT, 9, true},
 	{COL_UNIT, "UNIT", CELL_TEXT, 8, true},
 	{COL_TASKS, "TASKS", CELL_COUNT, 60, false},

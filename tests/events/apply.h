@@ -297,9 +297,9 @@ acct_inline __u32 who_uid(__u32 who, const bool btf)
 	return 0;
 }
 
-acct_inline __u32 who_descent(__u32 who, const bool seeding, const bool btf)
+acct_inline __u32 who_descent(__u32 who, const bool btf)
 {
-	(void)who, (void)seeding, (void)btf;
+	(void)who, (void)btf;
 	return 0;
 }
 
