@@ -433,6 +433,12 @@ static __always_inline int moved(struct cgroup *g, struct task_struct *p, bool a
 
 static __always_inline int on_cgroup_attach_task(__u64 *ctx, const bool btf)
 {
+	struct acct_now n;
+	struct acct_cpu *c;
+
+	/* Its account ends, and another one is born. */
+	if (resident && event(&n, &c))
+		fold_before(c, &n);
 	return moved((void *)ctx[0], (void *)ctx[2], (bool)ctx[3], btf);
 }
 PROGRAM(cgroup_attach_task)

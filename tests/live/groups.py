@@ -222,14 +222,12 @@ def hundreds_of_groups():
         one()
         work = [groups[i].spawn(prog("calls", 0, SECONDS), stdout=subprocess.PIPE)
                 for i in range(WORKERS)]
-        while work[0].poll() is None:
-            for i in range(WORKERS, GROUPS):
-                if work[i % WORKERS].poll() is None:
-                    try:
-                        groups[i].take(work[i % WORKERS].pid)
-                    except ProcessLookupError:
-                        pass
-                time.sleep(0.001)
+        for i in range(WORKERS, GROUPS):
+            try:
+                groups[i].take(work[i % WORKERS].pid)
+            except ProcessLookupError: # on a very busy machine
+                break
+            time.sleep(0.01)
         told = sum(int(p.communicate()[0].split()[1]) for p in work)
         for g in groups:
             g.__exit__()
@@ -237,7 +235,7 @@ def hundreds_of_groups():
     laws(rep)
     nothing_lost(rep)
     mine = [g for g in rep["groups"] if g["cgroup"].startswith(top.name + "/g")]
-    need(len(mine) > GROUPS / 2, "only %d groups are told", len(mine))
+    need(len(mine) > GROUPS / 3, "only %d groups are told", len(mine))
     need(not any(g["cgroup"] == "(gone)" for g in rep["groups"]), "groups without a name")
     equal(sum(call(g, "getppid")["count"] for g in mine), told, "calls in all groups")
     worked = [g for g in mine if call(g, "getppid")["count"]]
