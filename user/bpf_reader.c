@@ -234,6 +234,12 @@ static void wait_for_switches(struct bpf_reader *r)
 	}
 }
 
+void bpf_reader__settle(struct bpf_reader *r)
+{
+	clock_sleep_until(r->win.end + SETTLE_NS);
+	wait_for_switches(r);
+}
+
 void bpf_reader__end(struct bpf_reader *r, uint64_t end)
 {
 	bool moved = r->ctl->moves != r->moves_told;
@@ -248,8 +254,7 @@ void bpf_reader__end(struct bpf_reader *r, uint64_t end)
 	/* Until it has come, a published end may still be moved: programs go by the time. */
 	if (end != r->win.end && (!r->win.end || r->win.end > now + AHEAD_NS))
 		set_end(r, end < now + AHEAD_NS ? now + AHEAD_NS : end);
-	clock_sleep_until(r->win.end + SETTLE_NS);
-	wait_for_switches(r);
+	bpf_reader__settle(r);
 }
 
 /* ---- quality and cost ---- */

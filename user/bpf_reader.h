@@ -83,6 +83,9 @@ void bpf_reader__announce(struct bpf_reader *r, uint64_t end);
 /* Ends the current window at `end`, or as soon as possible, and waits until it is safely past. */
 void bpf_reader__end(struct bpf_reader *r, uint64_t end);
 
+/* Waits until the ended window, whose end is published, is safely past. */
+void bpf_reader__settle(struct bpf_reader *r);
+
 /* At the first window's start: the counts of quality and cost begin there. */
 void bpf_reader__forget_warmup(struct bpf_reader *r);
 

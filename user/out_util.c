@@ -227,7 +227,8 @@ static int header_width(char parts[PART_NR][96])
 	return (int)sum;
 }
 
-/* What is told of whom: rows of tasks are not all that there were, those of CPUs and the system are.
+/* What is told of whom: rows of tasks are not all that there were, those of CPUs and the system
+ * are.
  */
 static void header_selection(const struct report *r, FILE *f, int width)
 {

@@ -640,7 +640,7 @@ static void end_again(struct resident *x)
 
 	r->win.end = r->ctl->start[next & 3];
 	bpf_reader__publish(r, next, r->win.end); /* all of it, if it was killed in between */
-	clock_sleep_until(r->win.end + SETTLE_NS);
+	bpf_reader__settle(r);
 }
 
 /* What a reader has left that died after it had published a boundary. */

@@ -248,12 +248,12 @@ def resident_soak():
     lives = int(os.environ.get("SOAK", "100000"))
     part = 20000
     rounds = max(lives // part, 1)
-    sizes, rss = set(), []
-    with Instance():
+    sizes, rss, windows, lived = set(), [], 0, 0
+    with Instance(), Cgroup() as g:
         one()
         for i in range(rounds):
             n = part * 4 // 5
-            with subprocess.Popen(prog("swarm", n, part - n, 0, 0)) as p:
+            with g.spawn(prog("swarm", n, part - n, 0, 0)) as p:
                 reps = []
                 while p.poll() is None:
                     time.sleep(random.uniform(0.05, 0.5))
@@ -263,14 +263,24 @@ def resident_soak():
                 check_window(rep, "round %d" % i)
                 sizes.add(rep["cost"]["map_bytes"])
                 rss.append(rep["cost"]["loader_rss_bytes"])
-            have = sum(call(rep["system"], "sched_get_priority_min")["count"] for rep in reps)
+            follow_on(reps)
+            windows += len(reps)
+            # The group's: somebody else may make such a call, too.
+            mine = [e for rep in reps for e in rep["groups"] if e["cgroup"] == g.name]
+            have = sum(call(e, "sched_get_priority_min")["count"] for e in mine)
             equal(have, n + 2 * (part - n), "calls of round %d" % i)
+            lived += part
+        whole = since_start()
+        mine, = [e for e in whole["groups"] if e["cgroup"] == g.name]
+        equal(call(mine, "sched_get_priority_min")["count"], rounds * (2 * part - n),
+              "calls since the start")
+        need(mine["tasks"] >= lived, "%d tasks since the start", mine["tasks"])
     need(max(sizes) - min(sizes) < 1 << 20, "map memory: %s", sorted(sizes))
     third = len(rss) // 3
     need(max(rss[-third:]) <= max(rss[:third]) * 1.25, "memory of report: %d to %d bytes",
          max(rss[:third]), max(rss[-third:]))
     print("# %d lives, %d windows, maps %.1f MiB, report %.1f MiB" %
-          (rounds * part, len(rss), max(sizes) / 2**20, max(rss) / 2**20))
+          (lived, windows, max(sizes) / 2**20, max(rss) / 2**20))
 
 
 # ---- all since the start ----

@@ -297,6 +297,46 @@ def no_call_is_refused():
     need(not refused, "refused: %s", refused[:5])
 
 
+@test
+def serves_the_perf_engine():
+    """Without BPF: the same answers and limits, from rings in user space."""
+    r = run.run(["--engine", "perf", "-d", "0.05", "-f", "json", "-b", "system"])
+    if r.status:
+        raise Skip(r.err.decode(errors="replace").strip())
+    with tempfile.TemporaryDirectory() as d:
+        log = os.path.join(d, "strace")
+        argv = ["strace", "-D", "-f", "-o", log] if shutil.which("strace") else []
+        with Server("--engine", "perf", "--top", "5", argv=argv) as s, Churn(), \
+                subprocess.Popen(SPIN) as spin:
+            before = s.fresh()
+            need(any(n == "utilbpf_build_info" and ("engine", "perf") in labels
+                     for n, labels in before), "the engine is not told")
+            for _ in range(4):
+                time.sleep(0.4)
+                now = s.fresh()
+                for key, v in before.items():
+                    need(not is_counter(key[0]) or now.get(key, v) >= v, "%s fell", key)
+                before = now
+            equal(s.get("/healthz")[::2], (200, "ok\n"), "/healthz")
+            mine = [v for (n, labels), v in now.items() if n == "utilbpf_process_seconds_total" and
+                    {("pid", str(spin.pid)), ("class", "user")} <= labels]
+            need(mine and mine[0] > 0.2, "the spinner has %s s", mine)
+            near(total(now, "utilbpf_group_seconds_total") +
+                 total(now, "utilbpf_evicted_seconds_total", kind="group"),
+                 total(now, "utilbpf_system_seconds_total"), 1e-6, "time of group series")
+            if os.geteuid() == 0:
+                equal(s.status("Uid").split(), ["65534"] * 4, "Uid")
+            equal((s.status("CapEff").strip("0"), s.status("NoNewPrivs"), s.status("Seccomp")),
+                  ("", "1", "2"), "CapEff, NoNewPrivs, Seccomp")
+            spin.kill()
+        if argv:
+            time.sleep(0.5)
+            with open(log, encoding="utf-8", errors="replace") as f:
+                after = f.read().split("SECCOMP_SET_MODE_FILTER")[-1].splitlines()[1:]
+            refused = [line for line in after if "EPERM" in line]
+            need(after and not refused, "refused: %s", refused[:5])
+
+
 # ---- who asks too much ----
 
 def closed_after(sock, limit):
