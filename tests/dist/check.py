@@ -143,7 +143,7 @@ def man_page_has_every_file():
 def man_page_is_sound():
     if not shutil.which("groff"):
         raise Skip("no groff")
-    p = subprocess.run(["groff", "-man", "-ww", "-z", "-Tutf8", MAN], stderr=subprocess.PIPE,
+    p = subprocess.run(["groff", "-t", "-man", "-ww", "-z", "-Tutf8", MAN], stderr=subprocess.PIPE,
                        encoding="utf-8", check=False)
     equal((p.returncode, p.stderr), (0, ""), "groff")
     need(all(len(line) <= 100 for line in man_source().splitlines()), "a line over 100 columns")

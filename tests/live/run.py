@@ -429,7 +429,7 @@ def whole_lives(reps):
         over += len(parts) > 1
         equal(sum(sum(p[k] for k in CLASSES) for p in parts), parts[-1]["end_ns"] - key[1],
               "life of %s" % (key,))
-    need(over > 0, "no task has lived across a boundary")
+    need(over > 0 or SLOW > 1, "no task has lived across a boundary")
 
 
 @test

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """make check-vm: the live tests under other kernels, in guests of an emulator.
 
-run.py [-l] [GUEST[/ENGINE]...]: -l lists the guests; with ENGINE only those steps.
+run.py [-l] [-w] [GUEST[/ENGINE]...]: -l lists the guests; with ENGINE only those steps; -w, or the
+variable VM_FULL, runs all that there is, and -w writes the table of results into the manual.
 Each guest boots a kernel with an initial file system that holds the tool, the tests and a Python;
 its verdict is the exit status that it prints before it goes off. What it printed is kept in
 .build/vm/NAME.log. Where a kernel or the emulator cannot be had, the guest is skipped, and says why.
@@ -25,6 +26,8 @@ import image
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(TOP, ".build", "vm")
 HERE = os.path.join(TOP, "tests", "vm")
+MANUAL = os.path.join(TOP, "user", "dist", "utilbpf.8")
+FULL = os.environ.get("VM_FULL")
 
 Arch = collections.namedtuple("Arch", "qemu machine console cc")
 ARCHES = {
@@ -35,62 +38,73 @@ ARCHES = {
                     "powerpc64le-linux-gnu-gcc"),
 }
 
-# A step: what runs in the guest, as which engine, with which environment.
-Step = collections.namedtuple("Step", "engine tests env", defaults=("",))
+# A step: what runs in the guest, as which engine, with which environment; more: when there is time.
+Step = collections.namedtuple("Step", "engine tests env more", defaults=("", ()))
 Guest = collections.namedtuple("Guest", "name arch kernel steps about append machine smp mem limit "
                                "thread", defaults=("", "", (), 2, "1G", 600, "multi"))
 
-LAWS = ["laws_of_one_window", "laws_of_a_command", "laws_of_intervals"]
-FEW = ["laws_of_one_window", "counts_of_calls", "silent_tasks_are_there",
-       "generations_of_a_thread"]
-FULL = LAWS + ["no_call_lost_at_a_boundary", "counts_of_calls", "silent_tasks_are_there",
-               "generations_of_images", "generations_of_a_thread", "kernel_threads_are_sys",
+LAWS = ["laws_of_one_window", "laws_of_a_command", "laws_of_intervals", "counts_of_calls"]
+FEW = ["laws_of_one_window", "counts_of_calls"]
+MORE = ["silent_tasks_are_there", "generations_of_a_thread"]
+REST = MORE + ["no_call_lost_at_a_boundary", "generations_of_images", "kernel_threads_are_sys",
                "migrations_of_a_task", "oncpu_in_the_kernel", "sleep_of_a_sleeper",
                "stopped_while_stopped", "wait_of_two_on_one_cpu", "switches_by_kind",
                "status_of_the_command", "report_into_a_file", "descendants_and_nobody_else",
                "intervals_and_durations", "levels", "without_privilege", "no_room_for_the_report",
                "nothing_left_behind"]
-HOTPLUG = ["cpu_leaves_and_comes_back", "cpu_offline_from_the_start"]
+HOTPLUG = ["cpu_leaves_and_comes_back"]
 RINGS = ["rings_of_a_cpu_that_leaves", "rings_without_a_cpu"]
 HCALLS = ["hypervisor_calls_agree", "hypervisor_calls_take_time"]
+RING = ["auto_takes_the_ring"]
+RING_MORE = ["counts_of_calls_by_perf", "intervals_add_up", "everything_at_once_by_perf"]
 
 DEBIAN_5_10 = ("bullseye", "linux-image-cloud-")
 DEBIAN_6_1 = ("bookworm", "linux-image-cloud-")
 DEBIAN_6_12 = ("bookworm", "linux-image-6.12-cloud-")
 POWER_6_1 = ("bookworm", "linux-image-powerpc64le")
 POWER_6_12 = ("trixie", "linux-image-powerpc64le")
+WITHOUT_BPF = ("bookworm", "linux-source-6.1")
 RAW = "UTILBPF_WITHOUT=tp_btf"
 HASH = "UTILBPF_WITHOUT=task_storage"
+PERF = "GUEST_ENGINE=perf"
 VERIFY = Step("verifier", [])
 
 GUESTS = [
     Guest("amd64-6.1", "amd64", DEBIAN_6_1, [
-        VERIFY, Step("bpf", FULL), Step("bpf, raw_tp", FEW, RAW),
-        Step("bpf, hash", FEW, HASH)]),
+        VERIFY, Step("bpf", LAWS + ["ids_come_round"], "", REST),
+        Step("bpf, raw_tp", [], RAW, FEW + MORE), Step("bpf, hash", FEW[:1], HASH, FEW[1:] + MORE),
+        Step("perf", [], PERF, RING_MORE)]),
     Guest("amd64-6.12", "amd64", DEBIAN_6_12, [
-        VERIFY, Step("bpf", LAWS + FEW[1:]), Step("bpf, raw_tp", FEW, RAW),
-        Step("bpf, hash", FEW, HASH), Step("bpf, CPU hotplug", HOTPLUG)]),
+        VERIFY, Step("bpf", LAWS[:2], "", LAWS[2:] + MORE), Step("bpf, raw_tp", FEW[:1], RAW, FEW[1:]),
+        Step("bpf, hash", [], HASH, FEW),
+        Step("bpf, CPU hotplug", HOTPLUG, "", ["cpu_offline_from_the_start"])]),
     # Tracepoints are switched on and off by changing code, which QEMU's threads do not always see
     # in time: one of several CPUs then runs into a breakpoint that is none (int3 in a softirq).
     Guest("amd64-6.12-rings", "amd64", DEBIAN_6_12, [
-        Step("perf, CPU hotplug", RINGS)], "emulated by one thread", thread="single"),
+        Step("perf, CPU hotplug", RINGS[:1], "", RINGS[1:])], "emulated by one thread",
+          thread="single"),
     # Each load takes the verifier half a minute here: it walks the cold paths with each caller.
     Guest("amd64-5.10", "amd64", DEBIAN_5_10, [
-        VERIFY, Step("bpf, raw_tp, hash", FEW[:2])]),
+        VERIFY, Step("bpf, raw_tp, hash", FEW[:1], "", FEW[1:])]),
+    Guest("amd64-6.1-without-bpf", "amd64", WITHOUT_BPF, [
+        Step("auto: perf", RING, "", RING_MORE), Step("bpf: refused", ["refused_with_a_reason"])],
+          "no bpf(2)", "reboot=t", ["-M", "microvm,acpi=off,rtc=on", "-cpu", "max"], thread="single"),
     Guest("ppc64el-6.12", "ppc64el", POWER_6_12, [
-        VERIFY, Step("bpf", FEW + ["hypervisor_calls_agree"])], "radix MMU, XIVE"),
+        VERIFY, Step("bpf", FEW[:1] + HCALLS[:1], "", FEW[1:] + MORE)], "radix MMU, XIVE"),
     Guest("ppc64el-6.12-hash", "ppc64el", POWER_6_12, [
-        Step("bpf", ["laws_of_one_window"] + HCALLS)], "hash MMU, XIVE", "disable_radix"),
+        Step("bpf", HCALLS, "", FEW)], "hash MMU, XIVE", "disable_radix"),
     Guest("ppc64el-6.12-xics", "ppc64el", POWER_6_12, [
-        Step("bpf", ["laws_of_one_window"] + HCALLS)], "radix MMU, XICS",
+        Step("bpf", HCALLS[:1], "", FEW + HCALLS[1:])], "radix MMU, XICS",
           machine=["-M", "pseries,x-vof=on,ic-mode=xics", "-cpu", "POWER9"]),
     Guest("ppc64el-6.1", "ppc64el", POWER_6_1, [
-        VERIFY, Step("bpf: refused", ["refused_with_a_reason"])], "no BTF"),
-    Guest("arm64-6.1", "arm64", DEBIAN_6_1, [VERIFY, Step("bpf", FEW)]),
+        VERIFY, Step("bpf: refused", ["refused_with_a_reason"]),
+        Step("auto: perf", RING + HCALLS, PERF, RING_MORE)], "no BTF, hash MMU", "disable_radix"),
+    Guest("arm64-6.1", "arm64", DEBIAN_6_1, [VERIFY, Step("bpf", FEW, "", MORE)]),
     Guest("amd64-6.12-lockdown", "amd64", DEBIAN_6_12, [
-        VERIFY, Step("bpf", FEW[:2])], "lockdown", "lsm=lockdown,capability lockdown=confidentiality"),
-    Guest("amd64-6.12-64cpus", "amd64", DEBIAN_6_12, [
-        Step("bpf", ["many_cpus", "descriptors_with_many_cpus"])], "64 CPUs", smp=64, mem="2G"),
+        VERIFY, Step("bpf", FEW[:1], "", FEW[1:])], "lockdown",
+          "lsm=lockdown,capability lockdown=confidentiality"),
+    Guest("amd64-6.12-64cpus", "amd64", DEBIAN_6_12, [Step("bpf", ["many_cpus"])], "64 CPUs",
+          smp=64, mem="2G"),
 ]
 
 
@@ -153,7 +167,8 @@ def images(arch):
     files = {"/t/utilbpf": out + "/utilbpf", "/t/verify": out + "/vm/verify"}
     for f in glob.glob(out + "/live/*"):
         files["/t/.build/live/" + os.path.basename(f)] = f
-    for f in ["tests/live/run.py", "tests/vm/guest.py"]:
+    for f in ["tests/live/run.py", "tests/live/perf.py", "tests/live/cgroups.py",
+              "tests/vm/guest.py"]:
         files["/t/" + f] = os.path.join(TOP, f)
     image.project(root, files, out + "/project.gz")
     return [base, out + "/project.gz"]
@@ -313,9 +328,10 @@ def complaints(guest, lines):
 
 # ---- the table in the manual ----
 
-def table(results):
-    """The rows of the manual's table of kernels: one for each engine in each guest."""
-    rows = []
+def rows(results):
+    """The rows of the manual's table of kernels, one for each engine in each guest: what is tested
+    there, and how that went."""
+    out = []
     for r in results:
         if r.engine == VERIFY.engine:
             continue
@@ -323,29 +339,42 @@ def table(results):
         text += ", %d failed" % r.failed if r.failed else ""
         text += ", %d skipped" % r.skipped if r.skipped else ""
         what = " ".join(filter(None, [r.guest.arch, r.guest.about]))
-        rows.append("%s;%s;%s;%s" % (r.release, what, r.engine, text))
-    return ".TS\ntab(;);\nlb lb lb lb\nl l l l.\nkernel;machine;engine;live tests\n%s\n.TE\n" % \
-        "\n".join(rows)
+        out.append(("%s;%s;%s" % (r.release, what, r.engine), text))
+    return out
 
 
-def write_manual(text):
+def write_manual(table):
     """Between its two marks; only what has changed is written."""
-    path = os.path.join(TOP, "user", "dist", "utilbpf.8")
-    with open(path, encoding="utf-8") as f:
+    text = ".TS\ntab(;);\nlb lb lb lb\nl l l l.\nkernel;machine;engine;live tests\n%s.TE\n" % \
+        "".join("%s;%s\n" % row for row in table)
+    with open(MANUAL, encoding="utf-8") as f:
         old = f.read()
     new = re.sub(r'(\.\\" kernels: begin\n).*?(\.\\" kernels: end\n)',
                  lambda m: m[1] + text + m[2], old, flags=re.S)
     if new != old:
-        with open(path, "w", encoding="utf-8") as f:
+        with open(MANUAL, "w", encoding="utf-8") as f:
             f.write(new)
+
+
+def untold(table):
+    """What was run and is not in the manual: releases aside, which change with the mirror."""
+    with open(MANUAL, encoding="utf-8") as f:
+        text = f.read()
+    return [row for row, _ in table
+            if not re.search(r"^%s[^;]*;%s;\d+ passed" % (
+                re.escape(re.match(r"\d+\.\d+", row)[0]), re.escape(row.split(";", 1)[1])),
+                             text, re.M)]
 
 
 def run_guest(guest):
     suite, meta = guest.kernel
     with open(os.path.join(fetch.CACHE, "lock"), "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX) # others may use the cache, too
-        kernel, release = fetch.kernel(suite, guest.arch,
-                                       meta + (guest.arch if meta.endswith("-") else ""))
+        if meta.startswith("linux-source"):
+            kernel, release = fetch.own_kernel(suite, meta, os.path.join(HERE, "nobpf.config"))
+        else:
+            kernel, release = fetch.kernel(suite, guest.arch,
+                                           meta + (guest.arch if meta.endswith("-") else ""))
         parts = images(guest.arch)
     stage = os.path.join(BUILD, guest.name)
     with open(stage + ".job", "w", encoding="ascii") as f:
@@ -364,6 +393,13 @@ def run_guest(guest):
     return results
 
 
+def with_more(guest, full, only):
+    """The guest with the steps that are asked for, and in full, with all their tests."""
+    steps = [s._replace(tests=list(s.tests) + (list(s.more) if full else [])) for s in guest.steps]
+    return guest._replace(steps=[s for s in steps if (s.engine in only if only else
+                                                      s.tests or s.engine == VERIFY.engine)])
+
+
 def main(args):
     only = {a.split("/")[0]: a.split("/")[1:] for a in args if not a.startswith("-")}
     names = set(only)
@@ -377,16 +413,19 @@ def main(args):
     for g in GUESTS:
         if names and g.name not in names:
             continue
-        if only.get(g.name):
-            g = g._replace(steps=[s for s in g.steps if s.engine in only[g.name]])
         try:
-            results += run_guest(g)
+            results += run_guest(with_more(g, FULL or "-w" in args, only.get(g.name)))
         except fetch.Missing as e:
             say("skip %s: %s", g.name, e)
             skipped += 1
-    if not names and not skipped:
-        write_manual(table(results))
+    table = rows(results)
+    if "-w" in args and not names and not skipped:
+        write_manual(table)
     passed, failed = sum(r.passed for r in results), sum(r.failed for r in results)
+    say("\n".join("%s;%s" % row for row in table).replace(";", " | "))
+    for row in untold(table):
+        say("FAIL the manual's table of kernels has no row %s: make check-vm ARGS=-w", row)
+        failed += 1
     say("%d passed, %d failed, %d skipped", passed, failed,
         skipped + sum(r.skipped for r in results))
     return 1 if failed else 0
