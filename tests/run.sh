@@ -105,6 +105,7 @@ if [ -n "${NOLIVE:-}" ]; then
 else
 	suite "live" python3 tests/live/run.py
 	suite "serve" python3 tests/live/serve.py
+	suite "hostile conditions" python3 tests/live/hostile.py
 	suite "live, perf engine" python3 tests/live/perf.py
 fi
 
