@@ -73,7 +73,7 @@ $(B):
 
 DEPS_BUILD := gcc make pkg-config clang llvm libbpf-dev libelf-dev zlib1g-dev libjansson-dev libseccomp-dev \
 	libtraceevent-dev libzstd-dev libcap-ng-dev libmicrohttpd-dev
-DEPS_TEST  := libcmocka-dev clang-format shellcheck strace python3 git groff-base python3-yaml systemd \
+DEPS_TEST  := libcmocka-dev clang-format clang-tidy cppcheck valgrind shellcheck strace python3 git groff-base python3-yaml systemd \
 	libclang-rt-dev linux-perf
 STAMP := $(B)/deps
 

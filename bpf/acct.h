@@ -172,10 +172,11 @@ acct_inline __u64 acct_total_at(const struct acct_cpu *c, __u32 i, __u32 epoch, 
 acct_cold int acct_cpu_roll(struct acct_cpu *c, const struct acct_now *n, __u64 prev_start)
 {
 	__u64 at[AC_STEAL_NR], before[AC_STEAL_NR];
-	__u32 seen = c->irq_epoch;
+	__u32 seen;
 
 	if (!c || !n)
 		return 0;
+	seen = c->irq_epoch;
 	for (__u32 i = 0; i < AC_STEAL_NR; i++) {
 		at[i] = acct_total_until(c, i, n->start);
 		before[i] = acct_total_until(c, i, prev_start);

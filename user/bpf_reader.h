@@ -89,8 +89,8 @@ void bpf_reader__settle(struct bpf_reader *r);
 /* At the first window's start: the counts of quality and cost begin there. */
 void bpf_reader__forget_warmup(struct bpf_reader *r);
 
-/* Makes *out of the ended window and goes on to the next one. 0 or -errno. */
-int bpf_reader__take(struct bpf_reader *r, struct report *out);
+/* Makes *r of the ended window and goes on to the next one. 0 or -errno. */
+int bpf_reader__take(struct bpf_reader *rd, struct report *r);
 
 /* What the maps take in the kernel, bytes, about. */
 uint64_t bpf_reader__map_bytes(const struct bpf_reader *r);
