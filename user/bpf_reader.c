@@ -326,6 +326,8 @@ void bpf_reader__forget_warmup(struct bpf_reader *rd)
 
 		rd->before.runs += c->events + c->irq_events;
 		rd->before.unmatched += c->unmatched + c->irq_unmatched;
+		/* a task whose past was not known: that lies before the windows */
+		rd->before.lost += c->lost_tasks;
 	}
 }
 
