@@ -404,8 +404,9 @@ acct_inline void acct_slice_off(struct acct_state *st, struct acct_sums *s, __u6
 
 /* The same for one that is on the CPU of c, less what interrupts have used: see acct_slice(). */
 acct_inline void acct_slice_on(struct acct_state *st, struct acct_cpu *c, const struct acct_now *n,
-			       struct acct_sums *s, __u64 d, int at_start)
+			       struct acct_sums *s, __u64 to, int at_start)
 {
+	__u64 d = to - st->since;
 	__u32 cls = st->cls;
 	__u64 stolen;
 
@@ -417,6 +418,8 @@ acct_inline void acct_slice_on(struct acct_state *st, struct acct_cpu *c, const 
 			st->flags |= AS_SPLIT;
 		}
 	}
+	/* Together: a CPU that is held up in between makes the reader see one without the other. */
+	st->since = to;
 	acct_opaque(cls);
 	if (cls < AC_NR)
 		s->ns[acct_below(cls, 16)] += d;
@@ -431,11 +434,12 @@ acct_inline void acct_slice(struct acct_task *t, struct acct_cpu *c, const struc
 
 	if ((__s64)d <= 0)
 		return;
-	st->since = to;
-	if (acct_on_cpu(st))
-		acct_slice_on(st, c, n, s, d, at_start);
-	else
+	if (acct_on_cpu(st)) {
+		acct_slice_on(st, c, n, s, to, at_start);
+	} else {
+		st->since = to;
 		acct_slice_off(st, s, d);
+	}
 }
 
 /*
