@@ -492,7 +492,7 @@ static uint32_t made_of(enum col_id id, enum ent kind)
 		return 1U << (id - COL_USER);
 	switch (id) {
 	case COL_INTR:
-		return BITS(IRQ) | BITS(SOFTIRQ) | BITS(HV);
+		return BITS(IRQ) | BITS(SOFTIRQ); /* most machines have no hypervisor calls */
 	case COL_BLKIO:
 		return BITS(BLOCKED) | BITS(IOWAIT);
 	case COL_OFFCPU:

@@ -267,10 +267,21 @@ static inline struct utask *current_of(struct acct_cpu *c, struct acct_now *n,
 	return u;
 }
 
-/* The task that an event is about, known from here on. NULL: F->err says why. */
+/*
+ * Whom an event speaks of, beside the task that it happened in. NULL where only some tasks are
+ * watched and this is none of them: nothing else would tell of it, so it has no account.
+ */
+static inline struct utask *spoken_of(const struct feed_event *ev)
+{
+	if (acct_likely(F->caps.everyone) || ev->next_tid == ev->tid)
+		return tid_get(ev->next_tid);
+	return tid_find(ev->next_tid);
+}
+
+/* The task that an event is about, known from here on. NULL: F->err says why, or it is nobody. */
 static struct utask *about(const struct feed_event *ev, struct acct_cpu *c, struct acct_now *n)
 {
-	struct utask *u = tid_get(ev->next_tid);
+	struct utask *u = spoken_of(ev);
 
 	if (!u || !u->tid)
 		return NULL;
@@ -293,8 +304,10 @@ static void on_switch(const struct feed_event *ev, struct acct_cpu *c, struct ac
 
 	if (!prev || prev->tid != ev->prev_tid)
 		prev = find_current(c, n, ev->prev_tid, tgid);
-	next = prev ? tid_get(ev->next_tid) : NULL;
-	if (!next)
+	next = prev ? spoken_of(ev) : NULL;
+	if (!next && !F->caps.everyone && !F->err)
+		next = tid_find(0); /* as good as idle */
+	if (!prev || !next)
 		return;
 	tell_tgid(prev, tgid);
 	tell_comm(prev, ev->prev_comm, n);

@@ -760,6 +760,13 @@ def null_is_not_zero():
     equal(rep["cpus"], [], "CPUs")
     need(all(rep["system"][k] is run.UNTOLD for k in CLASSES + ["tasks", "switches", "idle_ns"]), "%s", rep["system"])
     times(task(rep, 7), user=450, sys=850, sleep=400, blocked=200)
+    r = perfdata.Recording(per_task=7) # somebody who is not followed gets the CPU: of him nothing is known
+    r.call(1000, 0, 7, 3, to=1100)
+    r.switch(1200, 0, (7, b"seven"), (8, b"eight"))
+    r.call(1700, 0, 7, 3, to=1800)
+    rep = made(r)
+    equal([t["tid"] for t in rep["tasks"]], [7], "who is told of")
+    times(task(rep, 7), user=100, sys=200, sleep=500)
     need(any("single tasks" in n for n in rep["notes"]), "%s", rep["notes"])
     with Made(story(perfdata.Recording(per_task=7))) as path:
         _, out, _ = tool("-r", path, "-f", "csv")
