@@ -645,11 +645,10 @@ acct_cold int flow_evict(struct acct_task *t, __u32 slot)
 flow_cold int flow_resync(flow_who p, struct acct_cpu *c, struct acct_now *n, const bool btf)
 {
 	struct acct_task *t, *old;
-	struct acct_now then;
 	__u8 cls = AC_NONE;
 	__u32 slot, was, ended = 0;
+	__u64 now = n->now; /* n is put back: the stack has no room for another one */
 
-	then = *n;
 	was = c->slot;
 	old = c->task ? flow_task(was, c, n) : (struct acct_task *)0;
 	if (old && flow_shared(was, n->cpu)) {
@@ -667,14 +666,14 @@ flow_cold int flow_resync(flow_who p, struct acct_cpu *c, struct acct_now *n, co
 	/* Another CPU may just have taken it, flow_evict(): then it is charged there. */
 	if (old && slot != was && old->cpu == n->cpu) {
 		if (was >= SLOT_FIRST(FLOW_NCPUS))
-			then.now = who_left(c, old, n, &cls);
-		if (acct_before(then.now, old->st.since))
-			then.now = old->st.since;
-		if (acct_before(then.now, t->st.since))
-			then.now = t->st.since;
-		acct_charge(old, c, &then);
+			n->now = who_left(c, old, n, &cls);
+		if (acct_before(n->now, old->st.since))
+			n->now = old->st.since;
+		if (acct_before(n->now, t->st.since))
+			n->now = t->st.since;
+		acct_charge(old, c, n);
 		if (cls == AC_NONE && was >= SLOT_FIRST(FLOW_NCPUS)) {
-			acct_last(old, c, &then);
+			acct_last(old, c, n);
 			c->exited++;
 			ended = was;
 			link_drop(who_at(c->task), btf);
@@ -682,8 +681,9 @@ flow_cold int flow_resync(flow_who p, struct acct_cpu *c, struct acct_now *n, co
 			old->st.cls = cls;
 		}
 	}
-	acct_switch_in(t, c, &then, slot);
-	flow_seat(c, p, slot, t, &then, btf);
+	acct_switch_in(t, c, n, slot);
+	flow_seat(c, p, slot, t, n, btf);
+	n->now = now;
 	/* Not before: an interrupt counts for whoever is seated. */
 	if (ended)
 		slot_ended(c, ended);
@@ -1161,17 +1161,18 @@ acct_inline void flow_absent(flow_who p, struct acct_cpu *c, struct acct_now *n,
 	__u64 left = c->seated + who_ran(p, n, btf) - c->ran, away = n->now - left;
 	struct acct_task *t = flow_task(c->slot, c, n);
 	struct acct_task *idle = flow_task(SLOT_IDLE(n->cpu, FLOW_NCPUS), c, n);
-	struct acct_now then = *n;
+	__u64 now = n->now;
 
 	if (!t || !idle || t->st.cls != AC_BUSY || c->slot < SLOT_FIRST(FLOW_NCPUS))
 		return;
 	if ((__s64)away < (__s64)ABSENT_NS || away < (n->now - c->seated) / 4)
 		return;
 	c->unmatched++;
-	then.now = acct_before(left, t->st.since) ? t->st.since : left;
-	acct_charge(t, c, &then);
+	n->now = acct_before(left, t->st.since) ? t->st.since : left;
+	acct_charge(t, c, n);
 	t->st.cls = AC_SLEEP;
-	acct_switch_in(idle, c, &then, SLOT_IDLE(n->cpu, FLOW_NCPUS));
+	acct_switch_in(idle, c, n, SLOT_IDLE(n->cpu, FLOW_NCPUS));
+	n->now = now;
 	acct_charge(idle, c, n);
 	idle->st.cls = AC_NONE;
 	acct_switch_in(t, c, n, c->slot);
