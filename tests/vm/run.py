@@ -345,7 +345,7 @@ def rows(results):
         text += ", %d failed" % r.failed if r.failed else ""
         text += ", %d skipped" % r.skipped if r.skipped else ""
         what = " ".join(filter(None, [r.guest.arch, r.guest.about]))
-        out.append(("%s;%s;%s" % (r.release, what, r.engine), text))
+        out.append(("%s;%s;%s" % (re.match(r"[\d.]+", r.release)[0], what, r.engine), text))
     return out
 
 
@@ -371,7 +371,7 @@ def write_manual(table):
             order[" ".join(filter(None, [g.arch, g.about])) + ";" + s.engine] = len(order)
     lines = sorted(have.values(), key=lambda r: ([int(n) for n in row_key(r[0])[0].split(".")],
                                                  order.get(r[0].split(";", 1)[1], 0)))
-    text = ".TS\ntab(;);\nlb lb lb lb\nl l l l.\nkernel;machine;engine;live tests\n%s.TE\n" % \
+    text = ".TS\ntab(;);\nlb lb lb lb\nl2 l2 l2 l.\nkernel;machine;engine;live tests\n%s.TE\n" % \
         "".join("%s;%s\n" % row for row in lines)
     with open(MANUAL, encoding="utf-8") as f:
         old = f.read()
