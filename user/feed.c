@@ -17,6 +17,7 @@ typedef struct utask *flow_who;
 #include "feed_env.h"
 #include "../bpf/flow.h"
 
+#define likely(x)   acct_likely(x)
 #define unlikely(x) acct_unlikely(x)
 
 /* Address space for so many records: what is used of it is what takes memory. */
@@ -149,9 +150,16 @@ static void tell_comm(struct utask *u, const char *comm, const struct acct_now *
 /* No CPU runs u any more: one of the surplus may have been seen on several. */
 static void leave_cpus(const struct utask *u)
 {
-	for (uint32_t i = 0; i < F->ncpus; i++)
-		if (unlikely(on_cpu(&F->cpus[i]) == u))
-			flow_nobody(&F->cpus[i], i, task_at(F->cpus[i].slot)->st.since);
+	for (uint32_t i = 0; i < F->ncpus; i++) {
+		uint32_t slot = F->cpus[i].slot;
+		struct acct_task *t = task_at(slot);
+
+		if (likely(on_cpu(&F->cpus[i]) != u))
+			continue;
+		if (flow_shared(slot, i))
+			t->st.cls = AC_NONE;
+		flow_nobody(&F->cpus[i], i, t->st.since);
+	}
 }
 
 /* After an event that may have ended it. */
