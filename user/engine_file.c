@@ -254,6 +254,17 @@ static int give(struct engine *e, struct feed_event *ev)
 	return err == -EINVAL ? 0 : err;
 }
 
+/*
+ * In a recording of single tasks sched_switch tells when one leaves; when it is back is told by
+ * switch records only, where there are such. In between its CPU is as good as idle.
+ */
+static bool both_switches(const struct engine *e)
+{
+	const struct perf_info *info = perf_data__info(e->pd);
+
+	return info->per_task && info->has_switches && e->has_switch;
+}
+
 static int on_sample(struct engine *e, const struct data_rec *r)
 {
 	struct decode_hdr h = {r->time, r->cpu, r->pid, r->tid};
@@ -265,6 +276,10 @@ static int on_sample(struct engine *e, const struct data_rec *r)
 	e->short_raw += got == -EINVAL;
 	if (got <= 0)
 		return 0;
+	if (ev.op == FEED_SWITCH && both_switches(e)) {
+		ev.next_tid = 0;
+		ev.next_comm[0] = 0;
+	}
 	irq = KEY_NR(ev.key);
 	if (ev.op == FEED_FRAME_ENTER && KEY_CLASS(ev.key) == CALL_IRQ &&
 	    irq < sizeof(e->irq_named) && !e->irq_named[irq]) {
@@ -341,7 +356,8 @@ static int on_switch(struct engine *e, const struct data_rec *r)
 				.key = KEY_NO_CALL};
 	bool out = r->misc & MISC_OUT, wide = r->type == PERF_RECORD_SWITCH_CPU_WIDE;
 
-	if (e->has_switch || r->tid == PERF_NO_ID || (wide && !out))
+	if (r->tid == PERF_NO_ID || (wide && !out) ||
+	    (e->has_switch && (out || !both_switches(e))))
 		return 0;
 	if (out) {
 		ev.prev_tid = r->tid;

@@ -468,6 +468,23 @@ def switch_records_instead_of_tracepoints():
     equal(call(t, "write")["elapsed_ns"], 100, "write")
 
 
+@test
+def switch_records_of_a_task():
+    """perf record --switch-events -t 7: the tracepoint tells why it leaves, the record when it is back."""
+    r = perfdata.Recording(switches=True, per_task=7)
+    r.call(1000, 0, 7, 3, to=1100)
+    r.switch(1200, 0, SEVEN, (9, "nine"), "D")
+    r.switch_record(1201, 0, 7, 7, True)
+    r.switch_record(1500, 1, 7, 7, False)
+    r.call(1600, 1, 7, 4, to=1650)
+    r.switch(1700, 1, SEVEN, (9, "nine"), "+")
+    r.switch_record(1800, 1, 7, 7, False)
+    r.switch(1900, 1, SEVEN, (9, "nine"), "S")
+    rep = made(r)
+    equal((rep["quality"]["unmatched"], [t["tid"] for t in rep["tasks"] if oncpu(t)]), (0, [7]), "unmatched, tasks")
+    times(task(rep, 7), user=100 + 150 + 100, sys=100 + 50, blocked=300, wait=100)
+
+
 # ---- curt's mistakes ----
 #
 # 1 curt_01_lost_records, curt-01-*.ev; 2 and 3 curt_02_03_after_exit, curt_edge; 4 curt-04-*.ev; 5 curt-05-*.ev and
