@@ -17,7 +17,6 @@ typedef struct utask *flow_who;
 #include "feed_env.h"
 #include "../bpf/flow.h"
 
-#define likely(x)   acct_likely(x)
 #define unlikely(x) acct_unlikely(x)
 
 /* Address space for so many records: what is used of it is what takes memory. */
@@ -147,19 +146,33 @@ static void tell_comm(struct utask *u, const char *comm, const struct acct_now *
 		rename_task(u, comm, n);
 }
 
+/* Whom the chain has there does not run on c: who does since then is not known. */
+static __attribute__((noinline)) void unseat(struct acct_cpu *c, uint32_t cpu)
+{
+	struct acct_task *t = task_at(c->slot);
+
+	if (flow_shared(c->slot, cpu))
+		t->st.cls = AC_NONE;
+	flow_nobody(c, cpu, t->st.since);
+}
+
+/*
+ * The chain has u on c by another record than it has by now: it has been seen elsewhere since, and
+ * came to be selected there, or ceased to.
+ */
+static inline bool stale(const struct utask *u, const struct acct_cpu *c)
+{
+	if (!flow_selects() || !u->tid)
+		return false;
+	return u->link.slot ? c->slot != u->link.slot : !flow_shared(c->slot, c - F->cpus);
+}
+
 /* No CPU runs u any more: one of the surplus may have been seen on several. */
 static void leave_cpus(const struct utask *u)
 {
-	for (uint32_t i = 0; i < F->ncpus; i++) {
-		uint32_t slot = F->cpus[i].slot;
-		struct acct_task *t = task_at(slot);
-
-		if (likely(on_cpu(&F->cpus[i]) != u))
-			continue;
-		if (flow_shared(slot, i))
-			t->st.cls = AC_NONE;
-		flow_nobody(&F->cpus[i], i, t->st.since);
-	}
+	for (uint32_t i = 0; i < F->ncpus; i++)
+		if (unlikely(on_cpu(&F->cpus[i]) == u))
+			unseat(&F->cpus[i], i);
 }
 
 /* After an event that may have ended it. */
@@ -247,6 +260,10 @@ static __attribute__((noinline)) struct utask *find_current(struct acct_cpu *c, 
 {
 	struct utask *u = on_cpu(c);
 
+	if (u && stale(u, c)) {
+		unseat(c, n->cpu);
+		u = NULL;
+	}
 	if (tid == FEED_NOTID)
 		return u;
 	if (tid < TID_MAX && takes_over(u, tid))
@@ -269,7 +286,7 @@ static inline struct utask *current_of(struct acct_cpu *c, struct acct_now *n,
 {
 	struct utask *u = on_cpu(c);
 
-	if (unlikely(!u || u->tid != ev->tid))
+	if (unlikely(!u || u->tid != ev->tid || stale(u, c)))
 		return find_current(c, n, ev->tid, ev->tgid);
 	tell_tgid(u, ev->tgid);
 	return u;
@@ -310,7 +327,7 @@ static void on_switch(const struct feed_event *ev, struct acct_cpu *c, struct ac
 	struct acct_task *t;
 	uint8_t cls = AC_WAIT;
 
-	if (!prev || prev->tid != ev->prev_tid)
+	if (!prev || prev->tid != ev->prev_tid || stale(prev, c))
 		prev = find_current(c, n, ev->prev_tid, tgid);
 	next = prev ? spoken_of(ev) : NULL;
 	if (!next && !F->caps.everyone && !F->err)
@@ -729,6 +746,10 @@ static void cpu_gone(struct acct_cpu *c, struct acct_now *n)
 	if (!c->task)
 		first_event(c, n, tid_find(0));
 	u = on_cpu(c);
+	if (u && stale(u, c)) {
+		unseat(c, n->cpu);
+		u = NULL;
+	}
 	t = flow_task(c->slot, c, n);
 	if (u && t && flow_shared(c->slot, n->cpu)) {
 		acct_charge(t, c, n);
@@ -817,7 +838,9 @@ static void settle_all(struct feed *f, uint64_t time)
 		struct utask *u = on_cpu(&f->cpus[i]);
 
 		now_at(f, &n, i, time);
-		if (u)
+		if (u && stale(u, &f->cpus[i]))
+			unseat(&f->cpus[i], i);
+		else if (u)
 			flow_settle_current(u, &f->cpus[i], &n, true);
 	}
 }
