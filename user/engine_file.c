@@ -356,8 +356,7 @@ static int on_switch(struct engine *e, const struct data_rec *r)
 				.key = KEY_NO_CALL};
 	bool out = r->misc & MISC_OUT, wide = r->type == PERF_RECORD_SWITCH_CPU_WIDE;
 
-	if (r->tid == PERF_NO_ID || (wide && !out) ||
-	    (e->has_switch && (out || !both_switches(e))))
+	if (r->tid == PERF_NO_ID || (wide && !out) || (e->has_switch && (out || !both_switches(e))))
 		return 0;
 	if (out) {
 		ev.prev_tid = r->tid;
