@@ -362,7 +362,8 @@ def rings_by_selection():
     try:
         rep, = reports(PERF + ["-d", "0.5"])
         everything = rep["cost"]["bpf_runs"]
-        need(call(task(rep, noise.p.pid), "getppid")["count"] > 10000, "the noise makes no noise")
+        loud = call(task(rep, noise.p.pid), "getppid")["count"]
+        need(loud > 10000, "the noise makes no noise")
         for opts in (["-t", pid], ["-t", "%d,%d" % (pid, os.getpid())], ["-C", cpus[0]], ["--", "sleep", "0.5"]):
             if opts[0] == "--":
                 rep, _ = command(opts[1:])
@@ -375,8 +376,9 @@ def rings_by_selection():
                 need(t["voluntary"] and t["sleep_ns"] > 0 and t["wait_ns"] is not live.UNTOLD, "%s", t)
             equal(rep["quality"]["lost_events"], 0, "lost events")
             law_cpus(rep)
-            need(rep["cost"]["bpf_runs"] * 10 < everything, "%d events with %s, %d without", rep["cost"]["bpf_runs"],
-                 opts, everything)
+            # the noise's calls were two events each; whoever else runs here may have more to do now
+            need(rep["cost"]["bpf_runs"] < everything - loud, "%d events with %s, %d without, %d calls of the noise",
+                 rep["cost"]["bpf_runs"], opts, everything, loud)
             have = {c["name"] for c in rep["system"]["calls"] if c["class"] == "syscall"}
             need("getppid" not in have, "calls of others with %s", opts)
             equal([c["cpu"] for c in rep["cpus"]], cpus[:1] if opts[0] == "-C" else cpus, "CPUs with %s" % opts)
