@@ -413,13 +413,6 @@ static __attribute__((noinline)) struct utask *tid_make(uint32_t tid)
 	return u;
 }
 
-static __always_inline struct utask *tid_get(uint32_t tid)
-{
-	struct utask *u = tid_find(tid);
-
-	return u ? u : tid_make(tid);
-}
-
 /* Its account has ended, and no CPU runs it: the tid and the record are free again. */
 static __always_inline void tid_free(struct utask *u)
 {
@@ -428,6 +421,22 @@ static __always_inline void tid_free(struct utask *u)
 	F->free_utask = u - (struct utask *)F->utasks.mem;
 	u->dead = false;
 	u->tid = UINT32_MAX; /* nobody's, until it is made anew */
+}
+
+/* No CPU runs u. */
+static void leave_cpus(const struct utask *u);
+
+/* The task of that tid, made where there is none: who had it before, and has ended, is another. */
+static __always_inline struct utask *tid_get(uint32_t tid)
+{
+	struct utask *u = tid_find(tid);
+
+	if (u && acct_unlikely(u->dead)) {
+		leave_cpus(u);
+		tid_free(u);
+		u = NULL;
+	}
+	return u ? u : tid_make(tid);
 }
 
 /* u, a thread, goes on under its leader's tid. */
