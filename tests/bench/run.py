@@ -30,6 +30,7 @@ LOADS = ("syscall_loop", "pipe_pair", "pingpong")
 MAX_FLOOR_RATIO = 1.35
 MAX_PEER_RATIO = 0.5
 MAX_SWITCH_NS = 300
+MAX_UNSELECTED_NS = 10  # "a few nanoseconds"
 MAX_LOADER_PERCENT = 1.0
 MAX_ANON_MIB = 50
 MAX_OPEN_S = 0.5
@@ -163,6 +164,9 @@ def tools():
         "sched": Tool("utilbpf -e sched", util + ["sched"], first_line),
         "syscalls": Tool("utilbpf -e syscalls", util + ["syscalls"], first_line),
         "all": Tool("utilbpf, all classes", util + ["all"], first_line),
+        # Of this program alone: what the loads do is not selected.
+        "unselected": Tool("the same of somebody else: -p PID", util + ["all", "-p", str(os.getpid())],
+                           first_line),
         "syscount": Tool("libbpf-tools syscount -L -P",
                          [syscount or "syscount", "-L", "-P", "-i", "100000"], settled,
                          need=syscount or "syscount"),
@@ -366,6 +370,10 @@ def check_hot(b, t, rows):
             why or t["syscount"].skipped)
     b.check("context switch, added, without its read + write", row["switch_less_calls_ns"],
             MAX_SWITCH_NS, "ns", why)
+    empty, skipped = added(t, "empty", "syscall_loop"), added(t, "unselected", "syscall_loop")
+    b.check("event of a system call that is not selected, beyond an empty program's",
+            None if empty is None or skipped is None else (skipped - empty) / 2, MAX_UNSELECTED_NS,
+            "ns", t["unselected"].skipped)
     floor = rows[list(t).index("floor_all")]["switch_less_calls_ns"]
     times = ratio(row["switch_less_calls_ns"], floor)
     if times is not None:
