@@ -23,6 +23,9 @@ const volatile bool have_prev_state = false;
  * a10787e6d58c */
 const volatile bool have_storage = true;
 
+/* System calls are watched: what a task does on a CPU is told. */
+const volatile bool calls_told = true;
+
 /* bpf_probe_read_kernel is allowed; lockdown=confidentiality refuses it */
 const volatile bool have_probe_read = true;
 

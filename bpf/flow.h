@@ -78,6 +78,8 @@ static __always_inline void who_ident(struct acct_ident *id, flow_who p, const b
 static __always_inline bool flow_selects(void);
 static __always_inline bool flow_selects_cpus(void);
 static __always_inline bool flow_selects_users(void);
+/* Whether system calls are watched: nothing else tells what a task does on a CPU. */
+static __always_inline bool flow_calls_told(void);
 /* Whether descendants of a selected task are selected. */
 static __always_inline bool flow_follows(void);
 /* SEL_DESCENT of a task that was there before the first event, by its ancestors. */
@@ -960,8 +962,9 @@ flow_cold int flow_exec_select(flow_who p, __u32 old_tid, struct acct_cpu *c, st
 	t->id.lead_exec = t->id.exec;
 	t->id.start = n->now;
 	t->id.sel &= ~SEL_CAME;
-	t->st.mode = AC_SYS; /* within execve(), whose begin was not watched */
-	t->st.cls = AC_SYS;
+	/* within execve(), whose begin was not watched */
+	t->st.mode = flow_calls_told() ? AC_SYS : AC_BUSY;
+	t->st.cls = t->st.mode;
 	return 0;
 }
 
@@ -1106,6 +1109,8 @@ acct_inline void flow_seed_state(struct acct_state *st, const struct acct_now *n
 	}
 	st->flags |= AS_RAN;
 	st->cls = cls;
+	if (!flow_calls_told()) /* nor will anything tell when the call is over */
+		flow_forget_mode(st);
 }
 
 /*

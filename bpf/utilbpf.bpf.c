@@ -147,6 +147,11 @@ static __always_inline bool flow_selects_users(void)
 	return sel_kinds & SELK_UID;
 }
 
+static __always_inline bool flow_calls_told(void)
+{
+	return calls_told;
+}
+
 static __always_inline bool flow_follows(void)
 {
 	return sel_kinds & SELK_FOLLOW;

@@ -232,6 +232,7 @@ static void configure(struct bpf_load *l)
 		btf_function_args(kernel_btf(), "btf_trace_sched_switch", 5);
 	l->skel->rodata->have_storage = storage_usable(l->o->events);
 	l->skel->rodata->have_probe_read = !without("probe_read") && can_probe_read();
+	l->skel->rodata->calls_told = l->o->events & EV_SYSCALLS;
 }
 
 /* ---- sizes ---- */

@@ -694,8 +694,6 @@ int feed__seed(struct feed *f, const struct feed_seed *s)
 	slot = flow_seed_begin(u, l, cpu, &f->cpus[cpu], &n, &in, true);
 	if (known && s->cls >= AC_WAIT && s->cls <= AC_STOPPED) {
 		flow_seed_state(&l->st, &n, s->cls, s->kthread ? KEY_NO_CALL : s->key);
-		if (!f->calls_told) /* nor will anything tell when it is over */
-			flow_forget_mode(&l->st);
 	} else /* until an event tells where it runs */
 		flow_unknown_state(&l->st, n.now, &n);
 	if (!known) /* so that its first CPU is no migration */

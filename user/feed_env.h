@@ -289,6 +289,11 @@ static __always_inline bool flow_selects_users(void)
 	return false;
 }
 
+static __always_inline bool flow_calls_told(void)
+{
+	return F->calls_told;
+}
+
 static __always_inline bool flow_follows(void)
 {
 	return F->kinds & SELK_FOLLOW;

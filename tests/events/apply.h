@@ -281,6 +281,11 @@ acct_inline bool flow_selects_users(void)
 	return false;
 }
 
+acct_inline bool flow_calls_told(void)
+{
+	return true;
+}
+
 acct_inline bool flow_follows(void)
 {
 	return ST->selects & SC_FOLLOW;

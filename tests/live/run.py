@@ -545,6 +545,17 @@ def oncpu_of_a_user_spinner():
 
 
 @test
+def without_calls_nobody_knows():
+    """Where system calls are not watched, a task is busy on a CPU: whatever it was in is long over."""
+    needs_bpf()
+    rep, _ = command(["sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"], ["-e", "sched"])
+    t, = [t for t in rep["tasks"] if t["comm"] == "sh"]
+    need(t["busy_ns"] > 0 and not t["user_ns"] and not t["sys_ns"], "user %s, sys %s, busy %s",
+         t["user_ns"], t["sys_ns"], t["busy_ns"])
+    need(not t["calls"], "calls: %s", t["calls"])
+
+
+@test
 def oncpu_in_the_kernel():
     needs_bpf()
     (t,), _ = truths("sys", 1)
