@@ -548,9 +548,10 @@ def oncpu_of_a_user_spinner():
 def without_calls_nobody_knows():
     """Where system calls are not watched, a task is busy on a CPU: whatever it was in is long over."""
     needs_bpf()
-    rep, _ = command(["sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"], ["-e", "sched"])
+    rep, _ = command(["sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"], ["-e", "sched"])
     t, = [t for t in rep["tasks"] if t["comm"] == "sh"]
-    need(t["busy_ns"] > 0 and not t["user_ns"] and not t["sys_ns"], "user %s, sys %s, busy %s",
+    # Past sched_process_exit it is in the kernel for sure: that little is sys.
+    need(not t["user_ns"] and 0 <= t["sys_ns"] < t["busy_ns"] / 10, "user %s, sys %s, busy %s",
          t["user_ns"], t["sys_ns"], t["busy_ns"])
     need(not t["calls"], "calls: %s", t["calls"])
 
