@@ -48,6 +48,7 @@ struct collect *collect__new(enum report_level level, bool selected, struct name
 	c->tot.names = names;
 	c->free_slot = free_slot;
 	c->ctx = ctx;
+	totals__reset(&c->tot);
 	return c;
 }
 
@@ -130,7 +131,7 @@ static void add_open(struct collect *c, const struct who *w, uint32_t key, uint6
 			call.pending_ns = length(begin, win->since, win->end);
 		call.open_ns = call.pending_ns;
 	}
-	totals__call(&c->tot, w, &call);
+	totals__open(&c->tot, w, &call);
 }
 
 static void add_calls(struct collect *c, const struct tables *t, const struct who *w,

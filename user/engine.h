@@ -25,8 +25,11 @@ struct engine_ops {
 		    struct names *names, char *why, size_t len);
 	/* CLOCK_MONOTONIC start of the current window, ns. */
 	uint64_t (*start)(const struct engine *e);
-	/* Housekeeping while a window runs; call it every ENGINE_POLL_NS or so. 0 or -errno. */
-	int (*poll)(struct engine *e);
+	/*
+	 * Housekeeping while a window runs. Returns after how many ns it wants to be called again:
+	 * seldom where nothing goes on, since each time wakes a CPU up.
+	 */
+	uint64_t (*poll)(struct engine *e);
 	/*
 	 * Tells the window's end ahead of its time, so that it is kept to the nanosecond however
 	 * late the loader gets a CPU. Too late already: does nothing.
@@ -54,7 +57,8 @@ struct engine_ops {
 	void (*close)(struct engine *e); /* NULL-safe */
 };
 
-#define ENGINE_POLL_NS 25000000ULL
+#define ENGINE_POLL_NS	 25000000ULL
+#define ENGINE_POLL_SLOW (4 * ENGINE_POLL_NS)
 
 enum {
 	REPLAY_MORE,   /* call again: this is only to look after signals */

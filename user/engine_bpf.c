@@ -158,22 +158,23 @@ static uint64_t bpf_start(const struct engine *e)
 	return e->rd.win.start;
 }
 
-static int bpf_poll(struct engine *e)
+static uint64_t bpf_poll(struct engine *e)
 {
 	struct bpf_reader *r = &e->rd;
 	uint64_t exited = 0;
 
 	if (bpf_table__refresh(&r->cpus))
-		return 0;
+		return ENGINE_POLL_NS;
 	for (uint32_t i = 0; i < r->ncpus; i++)
 		exited += r->t.cpus[i].exited;
 	/* Looking for them costs a walk over the records: only when slots could run short. */
 	if (exited - e->exited < REAP_AT)
-		return 0;
+		return ENGINE_POLL_SLOW;
 	r->t.icalls_at = r->icalls.copied ? clock_ns() : 0;
-	if (bpf_table__refresh(&r->icalls))
-		return 0;
-	return collect__reap(r->collect, &r->t, &r->win);
+	/* No memory for it: the window's end takes them in, and tells. */
+	if (!bpf_table__refresh(&r->icalls))
+		collect__reap(r->collect, &r->t, &r->win);
+	return ENGINE_POLL_NS;
 }
 
 static void bpf_announce(struct engine *e, uint64_t end)

@@ -444,6 +444,8 @@ static int release(struct engine *e)
 		pthread_mutex_lock(&e->lock);
 		until = e->complete < e->limit ? e->complete : e->limit;
 		err = e->err ? e->err : merge__until(&e->merge, until, account_batch, e);
+		if (err != BATCH_FULL)
+			e->err = err; /* what fails in between is told when the window ends */
 		pthread_mutex_unlock(&e->lock);
 	} while (err == BATCH_FULL);
 	return err;
@@ -699,9 +701,10 @@ static uint64_t perf_start(const struct engine *e)
 	return e->start;
 }
 
-static int perf_poll(struct engine *e)
+static uint64_t perf_poll(struct engine *e)
 {
-	return release(e);
+	release(e);
+	return ENGINE_POLL_NS;
 }
 
 static void perf_announce(struct engine *e, uint64_t end)

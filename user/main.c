@@ -42,6 +42,7 @@ struct run {
 	uint64_t begin;	    /* start of the first window */
 	uint64_t begun;	    /* when reading a recording began, CLOCK_MONOTONIC */
 	uint64_t done;	    /* reports printed */
+	uint64_t poll_ns;   /* after so long the engine wants to be looked after */
 	int sigfd;
 	int sig;    /* that ended the run */
 	bool ended; /* COMMAND has */
@@ -189,7 +190,7 @@ static bool wait_until(struct run *r, uint64_t t)
 	for (uint64_t now = clock_ns(); now < t && !r->sig && !r->ended; now = clock_ns()) {
 		struct pollfd fds[] = {{.fd = r->sigfd, .events = POLLIN},
 				       {.fd = r->w ? workload__pidfd(r->w) : -1, .events = POLLIN}};
-		uint64_t left = t - now < ENGINE_POLL_NS ? t - now : ENGINE_POLL_NS;
+		uint64_t left = t - now < r->poll_ns ? t - now : r->poll_ns;
 		struct timespec ts = {0, left};
 		struct signalfd_siginfo si;
 
@@ -200,7 +201,7 @@ static bool wait_until(struct run *r, uint64_t t)
 			if (fds[1].revents && workload__wait(r->w, 0) == 1)
 				r->ended = true;
 		}
-		r->ops->poll(r->e);
+		r->poll_ns = r->ops->poll(r->e);
 	}
 	return r->sig || r->ended;
 }

@@ -49,6 +49,8 @@ struct writer {
 	FILE *f;
 	const struct report *r;
 	struct names *names;
+	char *buf; /* one value's text: jansson gives it in pieces of a few bytes otherwise */
+	size_t size;
 	int err;
 };
 
@@ -119,7 +121,7 @@ static json_t *entity_json(const struct writer *w, const struct item *it)
 		if (!column__has(&columns[i], it->kind, USE_JSON))
 			continue;
 		column__told(&columns[i], w->r, it, w->names, &v);
-		err = json_object_set_new(o, columns[i].key, value_json(&v));
+		err = json_object_set_new_nocheck(o, columns[i].key, value_json(&v));
 	}
 	if (!err && it->kind == ENT_TASK) {
 		const struct rep_task *t = it->rec;
@@ -139,7 +141,7 @@ static json_t *entity_json(const struct writer *w, const struct item *it)
 }
 
 /* DEL is the one control character that JSON lets through raw; a terminal should not see it. */
-static int put_chunk(const char *buf, size_t len, void *f)
+static int put_text(const char *buf, size_t len, FILE *f)
 {
 	for (const char *del; (del = memchr(buf, 0x7f, len)); len -= del + 1 - buf, buf = del + 1)
 		if (fwrite(buf, 1, del - buf, f) != (size_t)(del - buf) || fputs("\\u007f", f) < 0)
@@ -147,12 +149,30 @@ static int put_chunk(const char *buf, size_t len, void *f)
 	return fwrite(buf, 1, len, f) == len ? 0 : -1;
 }
 
+/* The text of j in w->buf. Returns its length, 0: no memory. */
+static size_t dump(struct writer *w, const json_t *j)
+{
+	size_t need = json_dumpb(j, w->buf, w->size, DUMP_FLAGS);
+	char *buf;
+
+	if (need <= w->size)
+		return need;
+	buf = realloc(w->buf, 2 * need);
+	if (!buf)
+		return 0;
+	w->buf = buf;
+	w->size = 2 * need;
+	return json_dumpb(j, w->buf, w->size, DUMP_FLAGS);
+}
+
 /* Writes one value and frees it. */
 static void put(struct writer *w, json_t *j)
 {
-	if (!j)
+	size_t len = j && !w->err ? dump(w, j) : 0;
+
+	if (!len)
 		w->err = w->err ? w->err : -ENOMEM;
-	else if (!w->err && json_dump_callback(j, put_chunk, w->f, DUMP_FLAGS))
+	else if (put_text(w->buf, len, w->f))
 		w->err = out__error(w->f) ? out__error(w->f) : -ENOMEM;
 	json_decref(j);
 }
@@ -215,6 +235,7 @@ int out__json(const struct report *r, struct names *n, const struct out_opts *o)
 		if (r->level >= arrays[i].level)
 			put_array(&w, r, arrays[i].key, arrays[i].kind);
 	fputs("}\n", w.f);
+	free(w.buf);
 	return w.err ? w.err : out__finish(w.f);
 }
 

@@ -54,7 +54,8 @@ struct serve {
 	struct MHD_Response *texts[METRICS_OPENMETRICS + 1]; /* of the last window, as rendered */
 	uint64_t rolled;				     /* when the last window ended, ns */
 	uint64_t cost;					     /* of ending and rendering it, ns */
-	int error;					     /* -errno of the last one, 0 */
+	uint64_t poll_ns; /* after so long the engine wants to be looked after */
+	int error;	  /* -errno of the last one, 0 */
 };
 
 /* ---- windows ---- */
@@ -258,7 +259,7 @@ static int start_daemon(struct serve *s)
 /* Until something is to do: at most until the engine wants to be looked after. */
 static int wait_ms(struct serve *s)
 {
-	int ms = ENGINE_POLL_NS / 1000000;
+	int ms = (int)(s->poll_ns / 1000000);
 	MHD_UNSIGNED_LONG_LONG mhd;
 
 	if (MHD_get_timeout(s->daemon, &mhd) == MHD_YES && mhd < (unsigned int)ms)
@@ -280,11 +281,11 @@ static void loop(struct serve *s, int sigfd)
 			return;
 		MHD_run(s->daemon);
 		now = clock_ns();
-		if (now - polled < ENGINE_POLL_NS)
+		if (now - polled < s->poll_ns)
 			continue;
 		polled = now;
 		cut_slow(s, now);
-		s->ops->poll(s->e);
+		s->poll_ns = s->ops->poll(s->e);
 		if (now - s->rolled >= MAX_WINDOW_NS)
 			roll(s);
 	}

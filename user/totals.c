@@ -98,6 +98,37 @@ void totals__call(struct totals *tot, const struct who *w, const struct rep_call
 		bag_add(tot, &tot->task_bag, w->task, call);
 }
 
+static void held_add(struct totals *tot, uint32_t proc)
+{
+	struct held *h = &tot->held[proc];
+	struct who w = {.group = h->group, .proc = proc, .task = HASH_NONE};
+
+	if (h->call.open)
+		totals__call(tot, &w, &h->call);
+	h->call.open = 0;
+}
+
+void totals__open(struct totals *tot, const struct who *w, const struct rep_call *call)
+{
+	struct held *h;
+
+	if (w->cpu_only || w->proc >= tot->cap_held || w->task != HASH_NONE) {
+		totals__call(tot, w, call);
+		return;
+	}
+	h = &tot->held[w->proc];
+	if (h->call.open && h->call.key == call->key && h->group == w->group) {
+		h->call.open += call->open;
+		h->call.pending_ns += call->pending_ns;
+		h->call.open_ns += call->open_ns;
+		h->call.open_all_ns += call->open_all_ns;
+		return;
+	}
+	held_add(tot, w->proc);
+	h->group = w->group;
+	h->call = *call;
+}
+
 static void sums_add(uint64_t *to, const uint64_t *ns)
 {
 	for (int i = 0; i < AC_NR; i++)
@@ -191,7 +222,7 @@ void totals__off(struct totals *tot, const struct who *w, uint32_t cpu, uint8_t 
 
 /* ---- entities ---- */
 
-static uint32_t group_of(struct totals *tot, uint64_t cgroup)
+static uint32_t group_find(struct totals *tot, uint64_t cgroup)
 {
 	uint64_t key;
 	const char *path = names__cgroup_fold(tot->names, cgroup, tot->depth, &key);
@@ -214,6 +245,15 @@ static uint32_t group_of(struct totals *tot, uint64_t cgroup)
 	if (key == cgroup || !strcmp(names__cgroup(tot->names, cgroup), path))
 		g->id = cgroup;
 	return i;
+}
+
+static uint32_t group_of(struct totals *tot, uint64_t cgroup)
+{
+	if (tot->last_group == HASH_NONE || tot->last_cgroup != cgroup) {
+		tot->last_group = group_find(tot, cgroup);
+		tot->last_cgroup = cgroup;
+	}
+	return tot->last_group;
 }
 
 static void comm_copy(char *to, const char *from)
@@ -244,6 +284,11 @@ static uint32_t proc_of(struct totals *tot, const struct acct_ident *id, bool ot
 	if (i == HASH_NONE)
 		return i;
 	if (i == tot->r.nr_procs) {
+		struct held *held = grow(tot, tot->held, &tot->cap_held, i + 1, sizeof(*held));
+
+		if (!held)
+			return HASH_NONE;
+		tot->held = held;
 		p = GROW(tot, tot->r.procs, tot->r.nr_procs, tot->cap_procs);
 		if (!p)
 			return HASH_NONE;
@@ -430,6 +475,8 @@ void totals__finish(struct totals *tot, const bool *online, uint64_t elapsed)
 	struct report *r = &tot->r;
 	size_t n = 0;
 
+	for (size_t i = 0; i < r->nr_procs && i < tot->cap_held; i++)
+		held_add(tot, i);
 	for (size_t i = 0; i < r->nr_cpus; i++) {
 		struct rep_cpu row = r->cpus[i];
 		uint64_t sum = report__oncpu(row.ns) + row.ns[AC_IDLE];
@@ -482,6 +529,10 @@ void totals__reset(struct totals *tot)
 {
 	report__free(&tot->r);
 	memset(&tot->r, 0, sizeof(tot->r));
+	tot->last_group = HASH_NONE;
+	free(tot->held);
+	tot->held = NULL;
+	tot->cap_held = 0;
 	tot->cap_groups = tot->cap_procs = tot->cap_tasks = 0;
 	hash__clear(&tot->groups);
 	hash__clear(&tot->procs);

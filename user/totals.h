@@ -25,7 +25,8 @@ struct who {
 	uint32_t group, proc, task;
 };
 
-/* The caller sets the first three and depth, the rest is zero at the start. */
+/* The caller sets the first three and depth, the rest is zero at the start; then totals__reset().
+ */
 struct totals {
 	enum report_level level;
 	bool selected; /* not all tasks are accounted one by one */
@@ -42,6 +43,13 @@ struct totals {
 	size_t *first_cpu; /* by task: index into task_cpus */
 	size_t cap_first_cpu;
 	struct hash seen; /* tasks with several accounts: counted once, and once in each group */
+	uint64_t last_cgroup; /* of the last record: most tasks that follow each other are of one */
+	uint32_t last_group;  /* its index; HASH_NONE: not known */
+	struct held {
+		uint32_t group;
+		struct rep_call call; /* open is 0: none */
+	} * held;		      /* by process: its open calls of one kind, not added yet */
+	size_t cap_held;
 	uint64_t charged; /* ns, by totals__sums() since the caller has set it to 0 */
 	int err;	  /* -ENOMEM: something was not added; kept until the caller clears it */
 };
@@ -61,6 +69,11 @@ void totals__alive(struct totals *tot, const struct who *w);
 const char *totals__state(uint8_t cls);
 
 void totals__call(struct totals *tot, const struct who *w, const struct rep_call *call);
+/*
+ * totals__call() of one that tells nothing but of being open. Of most tasks that is all, and those
+ * of a process mostly wait in the same call: they are summed up before they are added.
+ */
+void totals__open(struct totals *tot, const struct who *w, const struct rep_call *call);
 /* Times and switches on one CPU. */
 void totals__sums(struct totals *tot, const struct who *w, uint32_t cpu, const struct acct_sums *s);
 /* totals__sums() of nothing but ns off the CPU: most tasks sleep, and this is all there is to add.

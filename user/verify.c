@@ -260,11 +260,11 @@ static uint64_t verify_start(const struct engine *e)
 	return e->start;
 }
 
-static int verify_poll(struct engine *e)
+static uint64_t verify_poll(struct engine *e)
 {
-	int err = engine_perf.poll(e->perf);
+	uint64_t perf = engine_perf.poll(e->perf), bpf = engine_bpf.poll(e->bpf);
 
-	return engine_bpf.poll(e->bpf) ?: err;
+	return perf < bpf ? perf : bpf;
 }
 
 static void verify_announce(struct engine *e, uint64_t end)

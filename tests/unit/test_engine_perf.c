@@ -264,7 +264,7 @@ static void end(struct run *r)
 static void wait_until(struct run *r, uint64_t t)
 {
 	for (uint64_t now = clock_ns(); now < t; now = clock_ns()) {
-		assert_int_equal(engine_perf.poll(r->e), 0);
+		assert_int_equal(engine_perf.poll(r->e), ENGINE_POLL_NS);
 		clock_sleep_until(now + 10 * MS < t ? now + 10 * MS : t);
 	}
 }
