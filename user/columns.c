@@ -543,11 +543,35 @@ void column__told(const struct column *c, const struct report *r, const struct i
 		v->type = VALUE_NULL;
 }
 
+/* uid_t's own word for nobody: 0 would be root. */
+#define NO_USER UINT32_MAX
+
+void column__plain(const struct column *c, const struct report *r, const struct item *it,
+		   struct names *n, struct value *v)
+{
+	column__get(c, it, n, v);
+	if (c == &columns[COL_UID] && (r->absent & LACK_USERS) && !v->u)
+		v->u = NO_USER;
+}
+
+bool column__unrecorded(const struct column *c, const struct report *r)
+{
+	/* between them they have every column that can be lacking; a group's id is its cgroup's */
+	static const enum ent kinds[] = {ENT_CPU, ENT_TASK, ENT_SYSTEM};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		uint32_t of = made_of(c - columns, kinds[i]);
+
+		if (of && (r->absent & of) == of && column__has(c, kinds[i], USE_JSON))
+			return true;
+	}
+	return false;
+}
+
 bool column__nullable(const struct column *c, enum ent kind)
 {
-	enum col_id id = c - columns;
-
-	return c->nullable || made_of(id, kind) || (id == COL_TASKS && kind == ENT_SYSTEM);
+	/* a task may go on, a window has ended */
+	return c->nullable && !(c == &columns[COL_END] && kind == ENT_WINDOW);
 }
 
 void column__get(const struct column *c, const struct item *it, struct names *n, struct value *v)

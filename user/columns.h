@@ -204,7 +204,17 @@ void column__get(const struct column *c, const struct item *it, struct names *n,
 void column__told(const struct column *c, const struct report *r, const struct item *it,
 		  struct names *n, struct value *v);
 
-/* Whether it may be null of such an entity. */
+/*
+ * The same for readers who are promised a number: what r's source cannot tell stays 0, the user is
+ * (uid_t)-1. VALUE_NULL only where column__nullable().
+ */
+void column__plain(const struct column *c, const struct report *r, const struct item *it,
+		   struct names *n, struct value *v);
+
+/* Whether r's source cannot tell the column: a 0 in it says nothing then. */
+bool column__unrecorded(const struct column *c, const struct report *r);
+
+/* Whether JSON's value may be null of such an entity. */
 bool column__nullable(const struct column *c, enum ent kind);
 
 /* Its value as a number; texts and nulls are 0. */

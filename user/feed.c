@@ -897,13 +897,14 @@ static uint32_t absent(const struct feed_caps *c)
 	return mask;
 }
 
-/* What is left of the machine's rows are those who were watched: that is no row of a machine. */
+/*
+ * What is left of the CPUs' rows are those who were watched: that is no row of a CPU. The system's
+ * is the sum of the tasks, as ever; LACK_SYSTEM tells that these are not all that there were.
+ */
 static void forget_others(struct report *r)
 {
-	memset(r->sys_ns, 0, sizeof(r->sys_ns));
 	memset(r->sys_cpu_ns, 0, sizeof(r->sys_cpu_ns));
-	r->sys_tasks = 0;
-	r->sys_switches = 0;
+	r->sys_ns[AC_IDLE] = 0;
 	r->nr_cpus = 0;
 }
 

@@ -120,7 +120,7 @@ static json_t *entity_json(const struct writer *w, const struct item *it)
 
 		if (!column__has(&columns[i], it->kind, USE_JSON))
 			continue;
-		column__told(&columns[i], w->r, it, w->names, &v);
+		column__plain(&columns[i], w->r, it, w->names, &v);
 		err = json_object_set_new_nocheck(o, columns[i].key, value_json(&v));
 	}
 	if (!err && it->kind == ENT_TASK) {
@@ -218,6 +218,25 @@ static json_t *notes_json(const struct report *r)
 	return a;
 }
 
+/* The keys whose 0 says nothing; "system" and "cpus": those rows are not the machine's. */
+static json_t *unrecorded_json(const struct report *r)
+{
+	json_t *a = json_array();
+	int err = a ? 0 : -1;
+
+	for (int i = 0; !err && i < COL_NR; i++)
+		if (column__unrecorded(&columns[i], r))
+			err = json_array_append_new(a, json_string(columns[i].key));
+	if (!err && (r->absent & LACK_SYSTEM))
+		err = json_array_append_new(a, json_string("system")) ||
+		      json_array_append_new(a, json_string("cpus"));
+	if (err) {
+		json_decref(a);
+		return NULL;
+	}
+	return a;
+}
+
 int out__json(const struct report *r, struct names *n, const struct out_opts *o)
 {
 	struct writer w = {.f = o->f, .r = r, .names = n};
@@ -231,6 +250,8 @@ int out__json(const struct report *r, struct names *n, const struct out_opts *o)
 	}
 	fputs(",\"notes\":", w.f);
 	put(&w, notes_json(r));
+	fputs(",\"unrecorded\":", w.f);
+	put(&w, unrecorded_json(r));
 	for (size_t i = 0; i < NR(arrays); i++)
 		if (r->level >= arrays[i].level)
 			put_array(&w, r, arrays[i].key, arrays[i].kind);
@@ -244,7 +265,7 @@ static json_t *ref_array(const char *def)
 	return json_pack("{s:s,s:{s:s+}}", "type", "array", "items", "$ref", "#/$defs/", def);
 }
 
-/* The schema of one column: its type from the unit, null where it may be missing. */
+/* The schema of one column: its type from the unit, null where there may be nothing to tell. */
 static json_t *column_schema(const struct column *c, enum ent kind)
 {
 	const char *type = c->unit == UNIT_TEXT	  ? "string"
@@ -296,6 +317,11 @@ static json_t *entity_schema(enum ent kind)
 	return s;
 }
 
+static json_t *texts_schema(void)
+{
+	return json_pack("{s:s,s:{s:s}}", "type", "array", "items", "type", "string");
+}
+
 /* The arrays depend on --by, so they are properties that nothing requires. */
 static json_t *report_schema(void)
 {
@@ -304,9 +330,8 @@ static json_t *report_schema(void)
 
 	for (size_t i = 0; !err && i < NR(objects); i++)
 		err = require(s, objects[i].key, entity_schema(objects[i].kind));
-	err = err ||
-	      require(s, "notes",
-		      json_pack("{s:s,s:{s:s}}", "type", "array", "items", "type", "string"));
+	err = err || require(s, "notes", texts_schema()) ||
+	      require(s, "unrecorded", texts_schema());
 	p = json_object_get(s, "properties");
 	for (size_t i = 0; !err && i < NR(arrays); i++)
 		err = json_object_set_new(p, arrays[i].key,

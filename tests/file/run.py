@@ -745,37 +745,44 @@ def selected_calls():
 
 # ---- what is missing, and what is damaged ----
 
+NEVER = ["cgroup", "cgroup_id", "uid", "start_ns"] # no recording tells
+
+
 @test
-def null_is_not_zero():
+def what_zeros_say_nothing():
+    """Numbers are numbers, also where nothing told them; which these are is told beside them."""
     whole = made(story(perfdata.Recording()))
     for e in whole["processes"] + whole["tasks"]:
-        need(e["uid"] is run.UNTOLD and e["cgroup"] is None and e["cgroup_id"] is None, "%s", e)
-    equal([(g["cgroup"], g["id"]) for g in whole["groups"]], [(None, None)], "groups")
+        equal((e["uid"], e["cgroup"], e["cgroup_id"]), (2 ** 32 - 1, "(unknown)", 0), "who %s is" % e["comm"])
+    equal([(g["cgroup"], g["id"]) for g in whole["groups"]], [("(unknown)", 0)], "groups")
     need(any("users and cgroups" in n for n in whole["notes"]), "%s", whole["notes"])
-    need(task(whole, 7)["start_ns"] is run.UNTOLD, "7 was there before")
-    need(task(whole, 7)["iowait_ns"] is not run.UNTOLD, "sched_stat_iowait was recorded")
-    for without, untold in (("sys_enter", ["user", "sys"]), ("sched_switch", ["wait", "sleep", "blocked", "iowait", "stopped"]),
-                            ("sched_wakeup", []), ("sched_stat_iowait", ["iowait"]), ("softirq_entry", ["softirq"]),
-                            ("irq_handler_exit", ["irq"])):
+    equal(task(whole, 7)["start_ns"], 0, "start of 7, which was there before")
+    equal(sorted(whole["unrecorded"]), sorted(NEVER), "unrecorded")
+    off = ["wait_ns", "sleep_ns", "blocked_ns", "iowait_ns", "stopped_ns"]
+    for without, untold in (("sys_enter", ["user_ns", "sys_ns"]),
+                            ("sched_switch", off + ["idle_ns", "switches", "migrations", "voluntary", "involuntary"]),
+                            ("sched_wakeup", ["wait_ns"]), ("sched_stat_iowait", ["iowait_ns"]),
+                            ("softirq_entry", ["softirq_ns"]), ("irq_handler_exit", ["irq_ns"])):
         events = [e for e in perfdata.EVENTS if e != without]
         if without == "sched_wakeup": # nor what says the same
             events = [e for e in events if e not in ("sched_stat_sleep", "sched_stat_blocked")]
-            untold = ["wait"]
-        rep = made(story(perfdata.Recording(events=events)))
-        rep["tasks"] = [t for t in rep["tasks"] if t["tid"] == 7 or not t["tid"]]
-        for e in [rep["system"]] + rep["tasks"]:
-            have = {k for k in CLASSES if e[k] is run.UNTOLD}
-            # what is told all the same is a number: this task's last moment, preempted, is wait
-            want = {k + "_ns" for k in untold if not e[k + "_ns"]}
-            equal(have, want, "nulls without " + without)
+        r = story(perfdata.Recording(events=events))
+        rep = made(r)
+        equal(sorted(rep["unrecorded"]), sorted(NEVER + untold), "unrecorded without " + without)
         need(rep["notes"], "no note without " + without)
-    rep = made(story(perfdata.Recording(events=[e for e in perfdata.EVENTS if e != "sched_switch"])))
-    need(rep["system"]["switches"] is run.UNTOLD and rep["cpus"][0]["idle_ns"] is run.UNTOLD and
-         task(rep, 7)["voluntary"] is run.UNTOLD and call(rep["system"], "close")["sleep_ns"] is run.UNTOLD,
-         "what switches tell")
-    rep = made(story(perfdata.Recording(per_task=7))) # a recording of one task: the machine's rows are nobody's
+        for e in [rep["system"]] + rep["tasks"]:
+            need(all(type(e[k]) is int for k in CLASSES), "%s", e)
+        with Made(r) as path: # where there may be nothing, there is
+            _, out, _ = tool("-r", path, "-f", "csv", "-b", "system")
+            row = next(csv.DictReader(io.StringIO(out.decode())))
+            # what is told all the same is a number: the task's last moment, preempted, is wait
+            want = {k for k in untold if k in rep["system"] and not rep["system"][k]}
+            equal({k for k in CLASSES + ["idle_ns", "switches"] if row[k] == ""}, want, "empty fields without " + without)
+    rep = made(story(perfdata.Recording(per_task=7))) # a recording of one task: there are no rows of the machine
     equal(rep["cpus"], [], "CPUs")
-    need(all(rep["system"][k] is run.UNTOLD for k in CLASSES + ["tasks", "switches", "idle_ns"]), "%s", rep["system"])
+    need({"system", "cpus"} <= set(rep["unrecorded"]), "%s", rep["unrecorded"])
+    equal((rep["system"]["tasks"], rep["system"]["idle_ns"]), (1, 0), "tasks and idle time")
+    run.law_levels(rep)
     times(task(rep, 7), user=450, sys=850, sleep=400, blocked=200)
     r = perfdata.Recording(per_task=7) # somebody who is not followed gets the CPU: of him nothing is known
     r.call(1000, 0, 7, 3, to=1100)

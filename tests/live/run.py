@@ -80,26 +80,21 @@ def run(args, timeout=120 * SLOW, tool=TOOL, **kw):
     return Run(p.returncode, p.stdout, p.stderr)
 
 
-class Untold(int):
-    """A number that is null in a report: a sum goes on with 0."""
-
-
-UNTOLD = Untold(0)
-MAY_BE_UNTOLD = CLASSES + ["idle_ns", "switches", "migrations", "voluntary", "involuntary", "tasks", "uid",
-                            "start_ns"]
+# All that may be null: everything else that is promised is always a number, a text or a list.
+MAY_BE_NULL = {"selection", "bpf_run_ns", "container", "pod", "unit", "abi", "end_ns", "min_ns", "max_ns"}
 
 
 def parse(data):
-    """JSON reports, one a line, which must be UTF-8 and hold no constant that JSON lacks."""
+    """JSON reports, one a line, which must be UTF-8, hold no constant that JSON lacks, and no null without need."""
     def bad(name):
         raise Fail("JSON holds " + name)
 
-    def untold(o):
-        for k in MAY_BE_UNTOLD:
-            if k in o and o[k] is None:
-                o[k] = UNTOLD
+    def checked(o):
+        for k, v in o.items():
+            need(v is not None or k in MAY_BE_NULL, "%s is null in %s", k, o)
+            need(not isinstance(v, float), "%s is no integer in %s", k, o)
         return o
-    return [json.loads(line, parse_constant=bad, object_hook=untold)
+    return [json.loads(line, parse_constant=bad, object_hook=checked)
             for line in data.decode("utf-8").splitlines()]
 
 

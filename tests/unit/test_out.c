@@ -983,6 +983,48 @@ static void test_json_integers(void **state)
 	}
 }
 
+/* Whatever a source cannot tell, readers are promised numbers; what says nothing is listed. */
+static void test_json_of_a_poor_source(void **state)
+{
+	static const char keys[] = "user_ns sys_ns irq_ns softirq_ns hv_ns busy_ns wait_ns "
+				   "sleep_ns blocked_ns iowait_ns stopped_ns idle_ns";
+	static const char *const of_tasks[] = {"uid",	     "cgroup_id", "start_ns",
+					       "migrations", "voluntary", "involuntary"};
+	struct fixture *x = make(2);
+	json_t *j = render_json(&x->r), *o;
+	char *all = NULL;
+	size_t i, len;
+	FILE *f = open_memstream(&all, &len);
+
+	(void)state;
+	assert_int_equal(json_array_size(json_object_get(j, "unrecorded")), 0);
+	json_decref(j);
+	x->r.absent = UINT32_MAX;
+	memset(x->r.sys_ns, 0, sizeof(x->r.sys_ns));
+	memset(x->tasks[0].ns, 0, sizeof(x->tasks[0].ns));
+	x->tasks[0].uid = 0;
+	j = render_json(&x->r);
+	check_classes(json_object_get(j, "system"), x->r.sys_ns);
+	assert_int_equal(int_at(json_object_get(j, "system"), "idle_ns"), 0);
+	o = array_at(j, "tasks", 0);
+	check_classes(o, x->tasks[0].ns);
+	assert_true(int_at(o, "uid") == UINT32_MAX); /* root is somebody */
+	assert_true(json_is_string(json_object_get(o, "cgroup")));
+	for (i = 0; i < sizeof(of_tasks) / sizeof(of_tasks[0]); i++)
+		assert_true(json_is_integer(json_object_get(o, of_tasks[i])));
+	json_array_foreach(json_object_get(j, "unrecorded"), i, o)
+		fprintf(f, " %s", json_string_value(o));
+	fclose(f);
+	assert_has(all, keys);
+	for (i = 0; i < sizeof(of_tasks) / sizeof(of_tasks[0]); i++)
+		assert_has(all, of_tasks[i]);
+	assert_has(all, " cgroup ");
+	assert_has(all, " system cpus");
+	free(all);
+	json_decref(j);
+	free(x);
+}
+
 /* --- the schema, checked by a reader of its own --- */
 
 static void check_schema(json_t *root, json_t *s, json_t *v, const char *where);
@@ -1432,6 +1474,7 @@ int main(void)
 		cmocka_unit_test(test_json_levels_and_lines),
 		cmocka_unit_test(test_json_other),
 		cmocka_unit_test(test_json_integers),
+		cmocka_unit_test(test_json_of_a_poor_source),
 		cmocka_unit_test(test_schema),
 		cmocka_unit_test(test_schema_keeps_its_promise),
 		cmocka_unit_test(test_csv),
