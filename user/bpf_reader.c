@@ -405,6 +405,9 @@ void bpf_reader__watch(struct bpf_reader *r, uint32_t events)
 	};
 
 	r->watch_calls = events & EV_SYSCALLS;
+	/* where there are none, 0 is all that there is to tell */
+	if (!engine__has_hcalls(NULL))
+		events |= EV_HCALLS;
 	r->absent = 0;
 	for (size_t i = 0; i < sizeof(what) / sizeof(what[0]); i++)
 		r->absent |= events & what[i].events ? 0 : what[i].classes;

@@ -701,6 +701,29 @@ def levels():
         equal([a for a in arrays if a in rep], arrays[:i], "arrays of -b " + level)
 
 
+UNTOLD_BY = {"syscalls": ["user_ns", "sys_ns"], "irqs": ["irq_ns"], "softirqs": ["softirq_ns"]}
+CLASS_OF = {"syscalls": "syscall", "irqs": "irq", "softirqs": "softirq"}
+
+
+@test
+def groups_of_events():
+    """What -e leaves out has no calls and no time, and the report says that this means nothing."""
+    needs_bpf()
+    for events in ["sched", "irqs", "sched,syscalls", "softirqs,irqs", "hcalls", "all", "sched,all"]:
+        for engine in ["bpf", "perf"]:
+            rep, = reports(["-d", "0.15", "-e", events, "--engine", engine])
+            laws(rep)
+            on = set(UNTOLD_BY) if "all" in events.split(",") else set(events.split(",")) & set(UNTOLD_BY)
+            have = {c["class"] for c in rep["system"]["calls"]}
+            need(have <= {CLASS_OF[e] for e in on}, "calls of %s with -e %s", have, events)
+            want = {k for e, keys in UNTOLD_BY.items() if e not in on for k in keys}
+            equal({k for k in rep["unrecorded"] if k in ONCPU and k != "hv_ns"}, want, "unrecorded with -e " + events)
+            for k in want & set(STOLEN):
+                equal(rep["system"][k], 0, "%s with -e %s" % (k, events))
+            if os.uname().machine == "x86_64":
+                need("hv_ns" not in rep["unrecorded"], "there are no hypervisor calls to record")
+
+
 # ---- 4: names, wrong usage, no privilege, no room ----
 
 def no_controls(data, what):
