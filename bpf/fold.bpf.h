@@ -8,13 +8,13 @@
  * - Its window has been read (keep.told): nothing of it is wanted any more.
  * - It is of the open window, and has nothing in one that has ended and is still to be read: its
  *   sums and calls are added to a record of its process, or, when it was its process's last, of its
- * group. Where there is none yet, it becomes that record itself and queues up again. In its turn a
- * process's record that nothing was added to since goes to its group; one of a group only goes to
- * the system's, which is always there, when nothing else helps.
+ *   group. Where there is none yet, it becomes that record itself and queues up again. In its turn
+ *   a process's record that nothing was added to since goes to its group; one of a group only goes
+ *   to the system's, which is always there, when nothing else helps.
  *
  * What has ended in a window that somebody is just reading stays as it is; so there are two queues,
- * by the parity of the window. Under fold_lock each
- * record has one writer, though the slots of ended tasks belong to nobody.
+ * by the parity of the window. Under fold_lock each record has one writer, though the slots of
+ * ended tasks belong to nobody.
  */
 #ifndef FOLD_BPF_H
 #define FOLD_BPF_H
@@ -80,12 +80,14 @@ __noinline __u32 fold_call(struct acct_cpu *c, struct acct_task *d, struct acct_
 	return next;
 }
 
-static __always_inline void row_put(struct acct_task *d, struct acct_row *row, __u32 idx)
+/* keeps: its sums are wanted still. */
+static __always_inline void row_put(struct acct_task *d, struct acct_row *row, __u32 idx,
+				    bool keeps)
 {
 	struct acct_index_key k = {.slot = row->slot, .key = KEY_ROW(row->cpu)};
 	__u32 one = idx | FREE_ONE;
 
-	if (keep.rows < reserve.rows && !bpf_map_delete_elem(&call_index, &k)) {
+	if (!keeps && keep.rows < reserve.rows && !bpf_map_delete_elem(&call_index, &k)) {
 		row->bank[0].tag = 0;
 		row->bank[1].tag = 0;
 		if (!bpf_map_push_elem(&free_rows, &one, BPF_ANY)) {
@@ -124,7 +126,7 @@ __noinline int fold_sums(struct acct_cpu *c, struct acct_task *t, __u32 slot, __
 	return 0;
 }
 
-/* t NULL: nothing is folded, but its `busy` is told. */
+/* t NULL: nothing is folded, but its `busy` is told; and with a slot, d's own, it stays d's. */
 __noinline __u32 fold_row(struct acct_cpu *c, struct acct_task *d, struct acct_task *t, __u32 slot,
 			  __u32 idx)
 {
@@ -142,7 +144,7 @@ __noinline __u32 fold_row(struct acct_cpu *c, struct acct_task *d, struct acct_t
 		if (t)
 			fold_sums(c, t, slot, row->cpu, &b->s);
 	}
-	row_put(d, row, idx);
+	row_put(d, row, idx, !t && slot);
 	return next;
 }
 
@@ -213,7 +215,10 @@ link:
 
 /* ---- all of a slot ---- */
 
-/* Walks d's records; with t adds what is of d's last window to t, whose slot is `slot`. */
+/*
+ * Walks d's records; with t adds what is of d's last window to t, whose slot is `slot`. Without t
+ * the records are done with, but for rows where slot is d's own.
+ */
 __noinline int fold_calls(struct acct_cpu *c, struct acct_task *d, struct acct_task *t, __u32 slot)
 {
 	__u32 idx;
@@ -330,7 +335,7 @@ static __always_inline bool fold_open(struct acct_cpu *c, const struct acct_now 
 		}
 	}
 	if (!found && !bpf_map_update_elem(&folds, k, &slot, BPF_NOEXIST)) {
-		fold_rows(c, d, NULL, 0);
+		fold_rows(c, d, NULL, slot);
 		d->bank[d->tag & 1].busy_as = 0xff;
 		if (kind != FOLD_TASK)
 			bpf_map_delete_elem(&folds, old);

@@ -3,6 +3,7 @@
  * gens chain: a child execs twice; image k makes 10 + k getppid calls.
  * gens thread: a child's thread, not its leader, execs.
  * gens move N: a child moves from CPU 0 to 1 and back, N moves in all.
+ * gens roam N: N processes one after the other, each with two threads that run on CPU 0 and 1.
  * Each prints the child's pid; thread also the thread's tid.
  */
 #include "live.h"
@@ -38,6 +39,37 @@ static void move(int n)
 	_exit(0);
 }
 
+#define ROAM_NS 20000
+
+/* Three stays: what was done on a CPU before is kept aside for each of the two. */
+static void *roamer(void *arg)
+{
+	for (int i = 0; i < 3; i++) {
+		pin(i & 1);
+		spin_until(now_ns() + ROAM_NS);
+	}
+	return arg;
+}
+
+static void roam(int n)
+{
+	pthread_t t;
+
+	for (int i = 0; i < n; i++) {
+		pid_t pid = spawn();
+
+		for (int k = 0; !pid && k < 2; k++) {
+			if (pthread_create(&t, NULL, roamer, NULL))
+				die("pthread_create");
+			pthread_join(t, NULL);
+		}
+		if (!pid)
+			_exit(0);
+		wait_for(pid);
+	}
+	_exit(0);
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -64,6 +96,8 @@ int main(int argc, char **argv)
 		for (;;)
 			pause();
 	}
+	if (!strcmp(mode, "roam") && argc > 2)
+		roam(atoi(argv[2]));
 	if (!strcmp(mode, "move") && argc > 2) {
 		pin(0);
 		execl(self, self, "moves", argv[2], NULL);

@@ -25,6 +25,8 @@ NAME = "test-%d" % os.getpid()
 LOCK_WAIT_S = 10
 # struct resident_state: words that do not move
 LAYOUT, RECORDS, PHASE = 4, 8, 12
+# struct acct_keep, which .bss begins with
+KEEP_ROWS = 12
 
 
 def pins(name=NAME):
@@ -240,6 +242,33 @@ def resident_folds_threads_into_their_process():
               "calls of the threads")
         mine = [t for t in rep["tasks"] if t["comm"] == "(ended)" and t["pid"]]
         need(mine, "no process has its ended threads in sum")
+
+
+def poke(offset, *value, what="m-state"):
+    p = subprocess.run([os.path.join(PROGS, "poke"), pins() + "/" + what, str(offset)]
+                       + [str(v) for v in value], stdout=subprocess.PIPE, check=True)
+    return int(p.stdout)
+
+
+@test
+def resident_folds_what_has_run_on_many_cpus():
+    """What a task did on CPUs that it has left stays told, however few records for that are free."""
+    processes = 1000
+
+    def roam(n):
+        subprocess.run(prog("gens", "roam", n), stdout=subprocess.DEVNULL, check=True)
+
+    with Instance("--mem-limit", "3M"):
+        roam(200)
+        one()
+        poke(KEEP_ROWS, 100, what="m-bss") # as with many CPUs, where each task has many such records
+        roam(processes)
+        need(poke(KEEP_ROWS, what="m-bss") < 1000, "records were not few")
+        rep = one()
+        check_window(rep, "the window")
+        need(rep["quality"]["folded_tasks"] > processes, "only %d were folded",
+             rep["quality"]["folded_tasks"])
+        check_window(one(), "the next window")
 
 
 @test
@@ -614,12 +643,6 @@ def resident_output_fails():
         follow_on(reps)
         for rep in reps:
             laws(rep)
-
-
-def poke(offset, *value):
-    p = subprocess.run([os.path.join(PROGS, "poke"), pins() + "/m-state", str(offset)]
-                       + [str(v) for v in value], stdout=subprocess.PIPE, check=True)
-    return int(p.stdout)
 
 
 @test
