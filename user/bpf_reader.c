@@ -78,7 +78,9 @@ static int noted_path(void *ctx, uint64_t id, char *path, size_t len)
 	struct bpf_reader *r = ctx;
 	struct acct_path noted;
 
-	if (r->paths_fd < 0 || bpf_map_lookup_elem(r->paths_fd, &id, &noted))
+	if (r->paths_fd < 0)
+		return -ENOENT;
+	if (bpf_map_lookup_elem(r->paths_fd, &id, &noted))
 		return -errno;
 	snprintf(path, len, "%.*s", (int)sizeof(noted.s), noted.s);
 	return 0;

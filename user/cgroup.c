@@ -491,12 +491,21 @@ const char *names__cgroup(struct names *n, uint64_t id)
 	return id == ROOT_ID ? "/" : GONE;
 }
 
+/* What stands for a path as an id does for a group: no id is that large. */
+static uint64_t path_key(const char *path, size_t len)
+{
+	return hash__text(path, len) | 1ULL << 63;
+}
+
 const char *names__group_container(struct names *n, uint64_t id, const char *path)
 {
 	struct cgroups *cg = &n->cgroups;
-	const char *known = aged_get(&cg->containers, id);
 	char name[256], full[65];
+	const char *known;
 
+	/* Groups that others are added up in, and those of a recording, have no id of their own. */
+	id = id ? id : path_key(path, strlen(path));
+	known = aged_get(&cg->containers, id);
 	if (known)
 		return *known ? known : NULL;
 	if (!names__container(path, name, sizeof(name)))
@@ -516,7 +525,7 @@ const char *names__cgroup_fold(struct names *n, uint64_t id, unsigned int depth,
 		return path;
 	for (; *p == '/' && depth; depth--)
 		p += 1 + strcspn(p + 1, "/");
-	*key = hash__text(path, (size_t)(p - path)) | 1ULL << 63; /* no id is that large */
+	*key = path_key(path, (size_t)(p - path));
 	known = aged_get(&n->cgroups.folds, *key);
 	if (!known)
 		known = strmap__set(&n->cgroups.folds.now, *key, path, (size_t)(p - path));

@@ -77,7 +77,7 @@ int names__cgroup_hierarchy(struct names *n);
 const char *names__container(const char *path, char *buf, size_t len);
 
 /* The same with the name that Docker gives it, where that can be read, of a group by its id and
- * path. Lives as a path does. */
+ * path (id 0: it has none). Lives as a path does. */
 const char *names__group_container(struct names *n, uint64_t id, const char *path);
 
 /* The uid of the Kubernetes pod, and the systemd unit, that a path names, or NULL: into buf. */

@@ -713,6 +713,17 @@ static void test_container_buffers(void **state)
 	assert_string_equal(names__container("/lxc/\\x00", buf, sizeof(buf)), "\\x00");
 }
 
+/* Groups that others are added up in have no id: one's container is not another's. */
+static void test_container_without_id(void **state)
+{
+	struct names *n = *state;
+
+	assert_string_equal(names__group_container(n, 0, "/lxc/one"), "one");
+	assert_string_equal(names__group_container(n, 0, "/lxc/two"), "two");
+	assert_null(names__group_container(n, 0, "/system.slice"));
+	assert_string_equal(names__group_container(n, 0, "/lxc/one"), "one");
+}
+
 static void test_free_null(void **state)
 {
 	(void)state;
@@ -749,6 +760,7 @@ int main(void)
 		FRESH(test_cgroup_none),
 		FRESH(test_cgroup_hidden),
 		FRESH(test_cgroup_real),
+		FRESH(test_container_without_id),
 	};
 
 	return cmocka_run_group_tests_name("names", tests, make_tmp, remove_tmp);
