@@ -184,8 +184,15 @@ static void bpf_announce(struct engine *e, uint64_t end)
 
 static int bpf_roll(struct engine *e, uint64_t end, struct report *r)
 {
+	int err;
+
 	bpf_reader__end(&e->rd, end);
-	return bpf_reader__take(&e->rd, r);
+	err = bpf_reader__take(&e->rd, r);
+	/* The kernel shows the iterator none of the others (kernel/bpf/task_iter.c). */
+	if (!engine__initial_pids())
+		r->notes[0] = "run within a pid namespace: tasks outside of it are told of from "
+			      "their first event on";
+	return err;
 }
 
 struct bpf_load *engine_bpf__loaded(struct engine *e)

@@ -659,6 +659,13 @@ static int perf_open(struct engine **out, const struct opts *o, enum report_leve
 		free(e);
 		return -ENOMEM;
 	}
+	if (!engine__initial_pids()) {
+		snprintf(why, len,
+			 "cannot seed from /proc: in this pid namespace tasks have other ids "
+			 "than in the events; run it in the host's");
+		free(e);
+		return -EOPNOTSUPP;
+	}
 	e->why = why;
 	e->why_len = len;
 	e->ncpus = n;

@@ -2,6 +2,7 @@
 /* The host's and the loader's own figures, from /proc, /sys and the clocks. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -75,6 +76,16 @@ bool engine__has_hcalls(const char *arch)
 		arch = u.machine;
 	}
 	return !strncmp(arch, "ppc", 3);
+}
+
+/* The inode of the initial one: include/linux/proc_ns.h, PROC_PID_INIT_INO. */
+#define INITIAL_PIDS 0xeffffffcU
+
+bool engine__initial_pids(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) || st.st_ino == INITIAL_PIDS;
 }
 
 void engine__cost(struct report *r, uint64_t *cpu_before)

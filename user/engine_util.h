@@ -22,6 +22,12 @@ bool engine__locked_down(void);
  * that a tracepoint tells of. */
 bool engine__has_hcalls(const char *arch);
 
+/*
+ * Whether process ids of this process are those of the kernel's own, initial pid namespace: what
+ * events and accounts tell is by those.
+ */
+bool engine__initial_pids(void);
+
 /* The loader's own memory, and its CPU time since *cpu_before (ns), which moves on. */
 void engine__cost(struct report *r, uint64_t *cpu_before);
 

@@ -17,6 +17,7 @@
 
 #include "clock.h"
 #include "engine.h"
+#include "engine_util.h"
 #include "escape.h"
 #include "metrics.h"
 #include "perf_events.h"
@@ -343,12 +344,35 @@ static int start_command(struct run *r)
 	return workload__exit_status(r->w);
 }
 
+/* What process ids that we know are needed for, as an option; NULL: nothing. */
+static const char *needs_ids(const struct opts *o)
+{
+	if (o->command)
+		return "COMMAND";
+	if (o->sel.kinds & SELK_PID)
+		return "-p";
+	if (o->sel.kinds & SELK_TID)
+		return "-t";
+	return o->sel.kinds & SELK_NOSELF ? "-x" : NULL;
+}
+
 /* Looks up the selection's names. 0, or the exit status after one line. */
 static int resolve(struct run *r)
 {
+	const char *ids = needs_ids(&r->o);
 	char why[1200] = "";
-	int err = sel__resolve(&r->o.sel, r->names, true, why, sizeof(why));
+	int err;
 
+	if (ids && !engine__initial_pids()) {
+		fprintf(stderr,
+			"utilbpf: cannot account %s: in this pid namespace processes have other "
+			"ids "
+			"than the kernel's; run it in the host's (docker run --pid=host, "
+			"hostPID)\n",
+			ids);
+		return 1;
+	}
+	err = sel__resolve(&r->o.sel, r->names, true, why, sizeof(why));
 	if (!err)
 		return 0;
 	fprintf(stderr, "utilbpf: %s\n", why);

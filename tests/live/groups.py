@@ -15,7 +15,7 @@ import time
 from cgroups import Cgroup
 from resident import Instance, good, one
 from run import (CLASSES, ONCPU, PROGS, Skip, TOOL, call, equal, law_cpus, laws, need, needs_bpf,
-                 nothing_lost, prog, refused_line, run, test)
+                 nothing_lost, parse, prog, refused_line, run, test)
 
 NOBODY = 65534
 
@@ -307,6 +307,28 @@ def pid_namespaces():
             equal({t["tid"] for t in rep["tasks"]}, {p.pid, int(inner[0])}, "with descendants")
         finally:
             p.send_signal(signal.SIGKILL)
+
+
+@test
+def inside_a_pid_namespace():
+    """There, the ids that we know are not the kernel's: what needs them is refused, not wrong."""
+    needs_bpf()
+    if os.geteuid() or not shutil.which("unshare"):
+        raise Skip("needs root and unshare")
+    inside = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", TOOL]
+    for what, args in [("-p", ["-p", "1", "-d", "0.1"]), ("-t", ["-t", "1", "-d", "0.1"]),
+                       ("-x", ["-x", "-d", "0.1"]), ("COMMAND", ["--", "true"]),
+                       ("-p", ["start", "--name", "test-inside", "-p", "1"])]:
+        r = run(inside[1:] + args, tool=inside[0])
+        equal((r.status, r.out, r.err.count(b"\n")), (1, b"", 1), "%s: %s" % (what, r.err))
+        need(b"cannot account " + what.encode() in r.err and b"pid namespace" in r.err,
+             "%s says %s", what, r.err)
+    r = run(inside[1:] + ["-d", "0.3", "-f", "json"], tool=inside[0])
+    equal((r.status, r.err), (0, b""), "status and stderr without any")
+    rep, = parse(r.out)
+    need(any("pid namespace" in note for note in rep["notes"]), "no note: %s", rep["notes"])
+    r = run(inside[1:] + ["-d", "0.1", "--engine", "perf"], tool=inside[0])
+    equal((r.status, r.out, r.err.count(b"\n")), (1, b"", 1), "perf: %s" % r.err)
 
 
 # ---- a kernel that lacks what start needs ----
