@@ -165,11 +165,14 @@ static void starter_version(const struct resident *x, char *buf, size_t len)
 	buf[i] = 0;
 }
 
-/* Whether the instance runs, and this program can read it. */
-static int state_check(struct resident *x)
+/* Whether the instance runs, and this program can read it. err: what state_open() said. */
+static int state_check(struct resident *x, int err)
 {
 	char version[32];
 
+	if (err && err != -ENOENT && err != -EPROTO)
+		return why__put(&x->why, err, "cannot open what is pinned at %s: %s%s", x->dir.path,
+				strerror(-err), err == -EPERM ? "; run as root" : "");
 	if (!x->st || x->st->magic != RESIDENT_MAGIC)
 		return why__put(&x->why, -EPROTO,
 				"%s holds what is no instance of utilbpf, or half of one: clear it "
@@ -304,8 +307,9 @@ static int state_fill(struct resident *x, const struct opts *o, const struct bpf
 
 	clock_wall_of(r->win.start, &wall);
 	err = ledger__init(&x->ledger, r->win.start, &wall, r->names);
-	if (!err)
-		err = ledger_store(x, told);
+	if (err)
+		return why__put(&x->why, err, "cannot list the groups of now: %s", strerror(-err));
+	err = ledger_store(x, told);
 	if (err)
 		return err;
 	st->told = told;
@@ -671,7 +675,7 @@ static int report_locked(struct resident *x, const struct telling *t, struct nam
 	int err = state_open(x);
 	uint32_t dead = x->st ? x->st->reader : 0, open;
 
-	err = state_check(x);
+	err = state_check(x, err);
 	if (err)
 		return err;
 	x->st->reader = getpid();
@@ -821,8 +825,8 @@ int resident__status(const struct opts *o, FILE *f, char *why, size_t len)
 	if (!err && no_lock && x.st->phase != PHASE_RUNNING)
 		err = why__put(&x.why, -EBUSY, "%s is just being started, by pid %u", x.dir.path,
 			       x.st->starter);
-	else if (!err || err == -ENOENT || err == -EPROTO)
-		err = no_lock == -ENOENT ? no_lock : state_check(&x);
+	else if (!no_lock || no_lock == -EBUSY)
+		err = state_check(&x, err);
 	if (!err) {
 		x.rd.ncpus = x.st->ncpus;
 		x.rd.online = calloc(x.rd.ncpus, sizeof(*x.rd.online));

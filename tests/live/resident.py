@@ -736,6 +736,17 @@ def resident_without_bpffs():
 
 
 @test
+def resident_without_bpf():
+    """Who may take the lock, but not use bpf(2), is told so."""
+    with Instance("-e", "sched"):
+        for what in ["report", "status"]:
+            r = run(["bpf=EPERM", TOOL, what, "--name", NAME], tool=os.path.join(PROGS, "refuse"))
+            equal((r.status, r.out, r.err.count(b"\n")), (1, b"", 1), "%s: %s" % (what, r.err))
+            need(b"not permitted; run as root" in r.err, "%s says %s", what, r.err)
+        one()
+
+
+@test
 def resident_without_privilege():
     needs_bpf()
     if os.geteuid() or not shutil.which("setpriv"):
