@@ -18,7 +18,7 @@ $(B)/utilbpf: $(OBJS)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(B)/vm/%: tests/vm/%.c $(B)/utilbpf.skel.h
+$(B)/vm/%: tests/vm/%.c $(B)/bpf_probe.o $(B)/utilbpf.skel.h
 	$(say) LINK $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $< $(LDFLAGS) $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $< $(B)/bpf_probe.o $(LDFLAGS) $(LIBS)

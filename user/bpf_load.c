@@ -4,19 +4,18 @@
  * table of features; how large the maps are, by the live threads, the CPUs and the limit.
  */
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #define ACCT_READER
 #include "../bpf/acct.h"
 #include "bpf_load.h"
+#include "bpf_probe.h"
 #include "bpf_select.h"
 #include "engine.h"
 #include "engine_util.h"
@@ -41,7 +40,6 @@ static const struct feature features[] = {
 	{"cgroup_transfer_tasks", EV_SCHED, true}, {"cgroup_mkdir", EV_SCHED, true},
 	{"cgroup_rmdir", EV_SCHED, true},	   {"cpuhp_exit", EV_SCHED, true},
 };
-#define MACHINE_PPC 3 /* ARCH_PPC of compat.bpf.h */
 #define NR_FEATURES (sizeof(features) / sizeof(features[0]))
 
 /*
@@ -63,45 +61,15 @@ static bool without(const char *what)
 	return false;
 }
 
-/* The kernel's BTF, read once: it is megabytes. NULL: it has none. */
-static const struct btf *kernel_btf(void)
-{
-	static struct btf *btf;
-	static bool tried;
-
-	if (!tried) {
-		btf = btf__load_vmlinux_btf();
-		tried = true;
-	}
-	return btf;
-}
-
-/* True when the kernel's own list of helper functions, an enum, has this one. */
-static bool have_helper(const struct btf *btf, const char *name)
-{
-	int id = btf ? btf__find_by_name_kind(btf, "bpf_func_id", BTF_KIND_ENUM) : -1;
-	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, id) : NULL;
-
-	for (int i = 0; t && i < btf_vlen(t); i++)
-		if (!strcmp(btf__name_by_offset(btf, btf_enum(t)[i].name_off), name))
-			return true;
-	return false;
-}
-
 /* tp_btf programs ask for the current task with its type: since 5.11, 3ca1032ab7ab ("bpf: Add
  * bpf_get_current_task_btf() helper"). Where that is missing all are raw_tp. */
 static bool have_tp_btf(const char *tp)
 {
 	static int current = -1;
-	char name[64];
 
 	if (current < 0)
-		current = !without("tp_btf") &&
-			  have_helper(kernel_btf(), "BPF_FUNC_get_current_task_btf");
-	if (!current)
-		return false;
-	snprintf(name, sizeof(name), "btf_trace_%s", tp);
-	return kernel_btf() && btf__find_by_name_kind(kernel_btf(), name, BTF_KIND_TYPEDEF) > 0;
+		current = !without("tp_btf") && bpf_probe__helper("BPF_FUNC_get_current_task_btf");
+	return current && bpf_probe__tp_args(tp, 0);
 }
 
 static struct bpf_program *program(struct bpf_load *l, const char *flavour, const char *tp)
@@ -145,29 +113,6 @@ static void select_programs(struct bpf_load *l)
 	bpf_program__set_autoload(l->skel->progs.fill_free, true);
 }
 
-/* True when the type `name` in the kernel's BTF is a pointer to a function of at least n arguments.
- */
-static bool btf_function_args(const struct btf *btf, const char *name, unsigned int n)
-{
-	int id = btf ? btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) : -1;
-	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, id) : NULL;
-
-	t = t ? btf__type_by_id(btf, t->type) : NULL;
-	if (!t || !btf_is_ptr(t))
-		return false;
-	t = btf__type_by_id(btf, t->type);
-	return t && btf_is_func_proto(t) && btf_vlen(t) >= n;
-}
-
-static uint32_t machine(const struct utsname *u)
-{
-	if (!strcmp(u->machine, "x86_64") || !strcmp(u->machine, "i686"))
-		return 1;
-	if (!strcmp(u->machine, "aarch64"))
-		return 2;
-	return strncmp(u->machine, "ppc", 3) ? 0 : MACHINE_PPC;
-}
-
 /* Only where every program that looks for a task's link can do so: raw_tp ones cannot. */
 static bool storage_usable(uint32_t events)
 {
@@ -179,59 +124,15 @@ static bool storage_usable(uint32_t events)
 	       libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) > 0;
 }
 
-/*
- * Makes the verifier walk the cold paths with each caller: before 5.12, e5069b9c23b3 ("bpf: Support
- * pointers in global func args"), it takes no pointers into functions that stand by themselves.
- */
-static void functions_static(const struct bpf_object *obj)
-{
-	const struct btf *btf = bpf_object__btf(obj);
-
-	for (__u32 i = 1; btf && i < btf__type_cnt(btf); i++) {
-		struct btf_type *t = (struct btf_type *)btf__type_by_id(btf, i);
-
-		if (btf_is_func(t))
-			t->info = BTF_KIND_FUNC << 24 | BTF_FUNC_STATIC;
-	}
-}
-
-/*
- * Whether a program may read by address: lockdown=confidentiality forbids it. Tried, since what the
- * verifier says when it refuses has changed (6.9), and libbpf 1.1 goes by the old words.
- */
-static bool can_probe_read(void)
-{
-	const struct bpf_insn insns[] = {
-		{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 1, .src_reg = 10},
-		{.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 1, .imm = -8},
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 2, .imm = 8},
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 3},
-		{.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_probe_read_kernel},
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0},
-		{.code = BPF_JMP | BPF_EXIT},
-	};
-	int fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "probe_read", "GPL", insns,
-			       sizeof(insns) / sizeof(insns[0]), NULL);
-
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
 static void configure(struct bpf_load *l)
 {
-	struct utsname u;
-
-	uname(&u);
-	l->skel->rodata->machine = machine(&u);
+	l->skel->rodata->machine = bpf_probe__machine();
 	l->skel->rodata->ncpus = l->rd->ncpus;
 	l->skel->rodata->command_pid = l->command;
 	bpf_select__configure(l);
-	/* void *data comes first: five with prev_state */
-	l->skel->rodata->have_prev_state =
-		btf_function_args(kernel_btf(), "btf_trace_sched_switch", 5);
+	l->skel->rodata->have_prev_state = bpf_probe__tp_args("sched_switch", 4);
 	l->skel->rodata->have_storage = storage_usable(l->o->events);
-	l->skel->rodata->have_probe_read = !without("probe_read") && can_probe_read();
+	l->skel->rodata->have_probe_read = !without("probe_read") && bpf_probe__read();
 	l->skel->rodata->calls_told = l->o->events & EV_SYSCALLS;
 }
 
@@ -472,7 +373,7 @@ const char *bpf_load__advice(int err)
 	case ENOMEM:
 		return "give less with --mem-limit";
 	}
-	if (!kernel_btf())
+	if (!bpf_probe__btf())
 		return "this kernel has no BTF (/sys/kernel/btf/vmlinux)";
 	if (err == -EACCES || err == -EINVAL)
 		return "the kernel's verifier refused a program, see -v -v; or run as root";
@@ -563,9 +464,9 @@ static int load(struct bpf_load *l, bool alone)
 	if (l->o->action == ACTION_START)
 		size_resident(l->skel, &s);
 	if (!alone)
-		functions_static(l->skel->obj);
+		bpf_probe__functions_static(l->skel->obj);
 	err = utilbpf_bpf__load(l->skel);
-	if (err == -ESRCH && !kernel_btf())
+	if (err == -ESRCH && !bpf_probe__btf())
 		return bpf_load__fail(l, err,
 				      "cannot load the BPF programs: this kernel has no BTF in "
 				      "/sys/kernel/btf/vmlinux; use one that is built with "

@@ -5,18 +5,15 @@
  * A variant that this kernel cannot have as a whole is "no VARIANT WHY". Exit status 1: something
  * was refused.
  */
-#include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
 #include "../../bpf/sel.h"
+#include "../../user/bpf_probe.h"
 #include "utilbpf.skel.h"
 
 #define LOG_STATS                                                                                  \
@@ -41,35 +38,13 @@ static const struct variant variants[] = {
 	{"raw-static-select", false, false, false, true},
 };
 
-static struct btf *vmlinux;
 static char *logs[MAX_PROGS];
-static bool ppc;
 static bool probe_read; /* bpf_probe_read_kernel is allowed: not in lockdown=confidentiality */
 
 static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	(void)level, (void)fmt, (void)ap;
 	return 0;
-}
-
-static bool tp_has_btf(const char *tp)
-{
-	char name[64];
-
-	snprintf(name, sizeof(name), "btf_trace_%s", tp);
-	return btf__find_by_name_kind(vmlinux, name, BTF_KIND_TYPEDEF) > 0;
-}
-
-/* By the kernel's own list of helper functions, an enum. */
-static bool has_helper(const char *name)
-{
-	int id = btf__find_by_name_kind(vmlinux, "bpf_func_id", BTF_KIND_ENUM);
-	const struct btf_type *t = id > 0 ? btf__type_by_id(vmlinux, id) : NULL;
-
-	for (int i = 0; t && i < btf_vlen(t); i++)
-		if (!strcmp(btf__name_by_offset(vmlinux, btf_enum(t)[i].name_off), name))
-			return true;
-	return false;
 }
 
 /* The machine's programs of v: seeding ones, and those of its flavour whose tracepoint is here. */
@@ -83,30 +58,7 @@ static bool wanted(const struct variant *v, const char *prog)
 		return false;
 	if (strncmp(prog, flavour, 4))
 		return false;
-	return !strcmp(prog + 4, "seed_cpu") || tp_has_btf(prog + 4);
-}
-
-static unsigned int prev_state_args(void)
-{
-	int id = btf__find_by_name_kind(vmlinux, "btf_trace_sched_switch", BTF_KIND_TYPEDEF);
-	const struct btf_type *t = id > 0 ? btf__type_by_id(vmlinux, id) : NULL;
-
-	t = t ? btf__type_by_id(vmlinux, t->type) : NULL;
-	t = t ? btf__type_by_id(vmlinux, t->type) : NULL;
-	return t && btf_is_func_proto(t) ? btf_vlen(t) : 0;
-}
-
-/* As user/bpf_load.c does where functions with pointer arguments cannot stand by themselves. */
-static void functions_static(const struct bpf_object *obj)
-{
-	const struct btf *btf = bpf_object__btf(obj);
-
-	for (__u32 i = 1; btf && i < btf__type_cnt(btf); i++) {
-		struct btf_type *t = (struct btf_type *)btf__type_by_id(btf, i);
-
-		if (btf_is_func(t))
-			t->info = BTF_KIND_FUNC << 24 | BTF_FUNC_STATIC;
-	}
+	return !strcmp(prog + 4, "seed_cpu") || bpf_probe__tp_args(prog + 4, 0);
 }
 
 /* only: this program alone, with all that the verifier has to say. */
@@ -114,25 +66,22 @@ static struct utilbpf_bpf *open_variant(const struct variant *v, const char *onl
 {
 	struct utilbpf_bpf *k = utilbpf_bpf__open();
 	struct bpf_program *p;
-	struct utsname u;
 	size_t i = 0;
 
 	if (!k)
 		return NULL;
-	uname(&u);
-	ppc = !strncmp(u.machine, "ppc", 3);
-	k->rodata->machine = ppc ? 3 : strcmp(u.machine, "aarch64") ? 1 : 2;
+	k->rodata->machine = bpf_probe__machine();
 	k->rodata->ncpus = 8;
 	k->rodata->have_storage = v->storage;
 	k->rodata->have_probe_read = probe_read;
-	k->rodata->have_prev_state = prev_state_args() >= 5;
+	k->rodata->have_prev_state = bpf_probe__tp_args("sched_switch", 4);
 	if (v->select) {
 		k->rodata->sel_kinds = SELK_TASKS | SELK_FOLLOW | SELK_CPU | SELK_CALL;
 		k->rodata->sel_comms = k->rodata->sel_paths = 2;
 		k->rodata->command_pid = 2;
 	}
 	if (!v->alone)
-		functions_static(k->obj);
+		bpf_probe__functions_static(k->obj);
 	if (!v->storage)
 		bpf_map__set_autocreate(k->maps.links, false);
 	bpf_object__for_each_program(p, k->obj)
@@ -242,7 +191,7 @@ static const char *impossible(const struct variant *v)
 		return "no task storage for tracing programs";
 	if (!v->btf && !probe_read)
 		return "no bpf_probe_read_kernel: the kernel is locked down";
-	if (v->btf && !has_helper("BPF_FUNC_get_current_task_btf"))
+	if (v->btf && !bpf_probe__helper("BPF_FUNC_get_current_task_btf"))
 		return "no bpf_get_current_task_btf";
 	return NULL;
 }
@@ -270,26 +219,6 @@ static int check(const struct variant *v)
 	return err ? each_program(v, &alone_refused) : 0;
 }
 
-/* As user/bpf_load.c asks. */
-static bool can_probe_read(void)
-{
-	const struct bpf_insn insns[] = {
-		{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 1, .src_reg = 10},
-		{.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 1, .imm = -8},
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 2, .imm = 8},
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 3},
-		{.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_probe_read_kernel},
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0},
-		{.code = BPF_JMP | BPF_EXIT},
-	};
-	int fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "probe_read", "GPL", insns,
-			       sizeof(insns) / sizeof(insns[0]), NULL);
-
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
 int main(void)
 {
 	int bad = 0;
@@ -300,9 +229,8 @@ int main(void)
 		if (!logs[i])
 			return 1;
 	}
-	probe_read = can_probe_read();
-	vmlinux = btf__load_vmlinux_btf();
-	if (!vmlinux) {
+	probe_read = bpf_probe__read();
+	if (!bpf_probe__btf()) {
 		printf("no all this kernel has no BTF (%s)\n", strerror(errno));
 		return 0;
 	}
