@@ -12,7 +12,6 @@ import os
 import platform
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -299,14 +298,8 @@ def main():
         out["kinds"] = grow_kinds(a.rounds, a.seconds)
         out["threads"] = grow_threads()
         print_growth(out)
-    with open(a.output, "w", encoding="ascii") as f:
-        json.dump(out, f, indent=1)
-        f.write("\n")
+    bench.save(a.output, out)
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        main()
-    except KeyboardInterrupt:
-        sys.exit(130)
+    bench.start(main)

@@ -9,13 +9,12 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
-import sys
 import tempfile
 import time
 
-from run import BENCH, CPUS, LOAD_CPU, TOOL_CPU, UTILBPF, Budgets, Skip, spawn, stop
+from run import (BENCH, CPUS, LOAD_CPU, TOOL_CPU, UTILBPF, Budgets, Skip, save, spawn, start,
+                 stop)
 
 RATE = ".build/bench/rate"
 PERF = [UTILBPF, "--engine", "perf"]
@@ -142,18 +141,9 @@ def main():
     elif got:
         why = "events were lost"
     b.check("system call, added, to perf record's that loses nothing", ratio, 1, "x", why)
-    with open(a.output, "w", encoding="ascii") as f:
-        json.dump({"live": rows, "cost": got, "budgets": b.all}, f, indent=1)
-        f.write("\n")
+    save(a.output, {"live": rows, "cost": got, "budgets": b.all})
     return 1 if b.missed() else 0
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        sys.exit(main())
-    except Skip as reason:
-        print(f"bench: {reason}", file=sys.stderr)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    start(main)

@@ -76,6 +76,24 @@ def status_kib(pid, name):
     return 0
 
 
+def start(main):
+    """Runs a bench to its end, or until it is ended: what it has raised is restored."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        sys.exit(main())
+    except Skip as reason:
+        print(f"bench: {reason}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def save(path, out):
+    with open(path, "w", encoding="ascii") as f:
+        json.dump(out, f, indent=1)
+        f.write("\n")
+
+
 def spawn(argv, pin=True):
     def prepare():
         if pin:
@@ -518,18 +536,9 @@ def main():
     if a.threads:
         out["threads"] = check_threads(b, a.threads, 4 if a.quick else 8)
     out["budgets"] = b.all
-    with open(a.output, "w", encoding="ascii") as f:
-        json.dump(out, f, indent=1)
-        f.write("\n")
+    save(a.output, out)
     return 1 if b.missed() else 0
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was raised is restored
-    try:
-        sys.exit(main())
-    except Skip as reason:
-        print(f"bench: {reason}", file=sys.stderr)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    start(main)

@@ -224,22 +224,9 @@ def silent_tasks_by_perf():
     """What /proc tells of tasks that do nothing in the window."""
     needs_perf()
     with live.Background(prog("seed"), "ready") as b:
-        ids = {name: (int(pid), int(tid)) for name, pid, tid in b.lines}
         with Busy():
             rep, = reports(PERF + ["-d", "0.5"])
-    win = rep["window"]["elapsed_ns"]
-    for name, state, syscall in [("pause", "sleep", "pause"), ("futex", "sleep", "futex"),
-                                 ("pipe", "sleep", "read"), ("thread", "sleep", "futex"),
-                                 ("leader", "sleep", "pause"), ("blocked", "blocked", "vfork")]:
-        pid, tid = ids[name]
-        t = task(rep, tid)
-        what = "task in " + name
-        equal((t["pid"], t["state"], t[state + "_ns"]), (pid, state, win), what)
-        c = call(t, syscall)
-        equal((c["open"], c["pending_ns"], c["count"]), (1, win, 0), "the open call of the " + what)
-        need(t["start_ns"] < rep["window"]["start_ns"], "%s began in the window", what)
-    t = task(rep, ids["stopped"][1])
-    equal((t["state"], t["stopped_ns"]), ("stopped", win), "stopped task")
+    live.law_silent(rep, live.seeds(b))
     kthreads = [t for t in rep["tasks"] if t["kthread"]]
     need(kthreads and not any(t["user_ns"] for t in kthreads), "kernel threads: %d", len(kthreads))
 
