@@ -186,27 +186,9 @@ static bool parse_seconds(const char *s, uint64_t *ns)
 	return any && !*s && *ns >= MIN_NS && *ns <= MAX_NS;
 }
 
-/* Digits, then *end points at what follows. False: no digit, or more than max. */
-static bool parse_digits(const char *s, uint64_t max, uint64_t *v, const char **end)
-{
-	const char *p = s;
-
-	for (*v = 0; *p >= '0' && *p <= '9'; p++) {
-		uint64_t digit = (uint64_t)(*p - '0');
-
-		if (*v > (max - digit) / 10)
-			return false;
-		*v = *v * 10 + digit;
-	}
-	*end = p;
-	return p > s;
-}
-
 static bool parse_count(const char *s, uint64_t max, uint64_t *v)
 {
-	const char *end;
-
-	return parse_digits(s, max, v, &end) && !*end;
+	return sel__digits(&s, max, v) && !*s;
 }
 
 /* Bytes, or with K, M, G (either case) the power of 1024 that they stand for. */
@@ -214,13 +196,13 @@ static bool parse_size(const char *s, uint64_t *bytes)
 {
 	static const char units[] = "KkMmGg";
 	unsigned int shift = 0;
-	const char *end, *unit;
+	const char *unit;
 
-	if (!parse_digits(s, INT64_MAX, bytes, &end))
+	if (!sel__digits(&s, INT64_MAX, bytes))
 		return false;
-	if (*end) {
-		unit = strchr(units, *end);
-		if (!unit || end[1])
+	if (*s) {
+		unit = strchr(units, *s);
+		if (!unit || s[1])
 			return false;
 		shift = 10 * (unsigned int)((unit - units) / 2 + 1);
 	}

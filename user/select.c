@@ -19,9 +19,11 @@ bool sel__digits(const char **s, uint64_t max, uint64_t *v)
 	const char *p = *s;
 
 	for (*v = 0; *p >= '0' && *p <= '9'; p++) {
-		*v = *v * 10 + (uint64_t)(*p - '0');
-		if (*v > max)
+		uint64_t digit = (uint64_t)(*p - '0');
+
+		if (digit > max || *v > (max - digit) / 10)
 			return false;
+		*v = *v * 10 + digit;
 	}
 	if (p == *s)
 		return false;

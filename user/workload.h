@@ -19,10 +19,9 @@ int workload__prepare(struct workload **w, char **argv);
 
 /*
  * Sets it off. 0: the program runs, or has run. Otherwise it never ran and is reaped: -errno of the
- * exec
- * (-ENOENT, -EACCES, …), -ECHILD when the child was killed while it waited, -EALREADY on a second
- * call. workload__exit_status() is then 127 for -ENOENT, 126 for other failures to exec, as shells
- * have it.
+ * exec (-ENOENT, -EACCES, …), -ECHILD when the child was killed while it waited, -EALREADY on a
+ * second call. workload__exit_status() is then 127 for -ENOENT, 126 for other failures to exec, as
+ * shells have it.
  */
 int workload__start(struct workload *w);
 
