@@ -45,6 +45,7 @@ enum kind {
 	K_SOFTIRQ_EXIT,
 	K_HCALL_ENTRY,
 	K_HCALL_EXIT,
+	K_ATTACH,
 	K_NR,
 };
 
@@ -71,6 +72,7 @@ static const struct decode_known known[K_NR] = {
 	[K_SOFTIRQ_EXIT] = {"irq", "softirq_exit", EV_SOFTIRQS, NULL},
 	[K_HCALL_ENTRY] = {"powerpc", "hcall_entry", EV_HCALLS, NULL},
 	[K_HCALL_EXIT] = {"powerpc", "hcall_exit", EV_HCALLS, NULL},
+	[K_ATTACH] = {"cgroup", "cgroup_attach_task", EV_SCHED, NULL},
 };
 
 /* A field's name; `?` before it: the event is of use without it. */
@@ -95,6 +97,7 @@ static const char *const fields[K_NR][MAX_FIELDS] = {
 	[K_SOFTIRQ_EXIT] = {"vec"},
 	[K_HCALL_ENTRY] = {"opcode"},
 	[K_HCALL_EXIT] = {"opcode"},
+	[K_ATTACH] = {"pid", "?comm", "dst_root", "dst_id", "?dst_path"},
 };
 
 enum place {
@@ -120,6 +123,7 @@ struct desc {
 struct decode {
 	bool swap;	 /* the records' byte order is not ours */
 	uint32_t groups; /* EV_* that are wanted */
+	bool moves;	 /* of tasks between groups are wanted */
 	bool have[K_NR];
 	uint8_t by_id[MAX_ID]; /* kind + 1 */
 	uint16_t id[K_NR];
@@ -275,7 +279,8 @@ static bool is_text(const char *name)
 {
 	size_t len = strlen(name);
 
-	return !strcmp(name, "name") || (len >= 4 && !strcmp(name + len - 4, "comm"));
+	return !strcmp(name, "name") || !strcmp(name, "dst_path") ||
+	       (len >= 4 && !strcmp(name + len - 4, "comm"));
 }
 
 static bool is_number(const struct field *f)
@@ -534,6 +539,11 @@ void decode__limit(struct decode *d, uint32_t groups)
 	d->groups = groups;
 }
 
+void decode__want_moves(struct decode *d)
+{
+	d->moves = true;
+}
+
 void decode__free(struct decode *d)
 {
 	free(d);
@@ -661,6 +671,18 @@ static const struct {
 	[K_HCALL_EXIT] = {FEED_FRAME_EXIT, CALL_HCALL},
 };
 
+#define UNIFIED 0 /* hierarchy_id of cgrp_dfl_root, kernel/cgroup/cgroup.c: cgroup_init() */
+
+/* Seeds are told groups of the unified hierarchy only. 1, or 0: the move is in another one. */
+static int on_attach(const struct record *r, struct feed_event *out)
+{
+	if (!r->d->moves || num(r, 2) != UNIFIED)
+		return 0;
+	about(r, out, FEED_MOVE, 1);
+	out->cgroup = number(r->d, r->raw, &r->desc->f[3]);
+	return 1;
+}
+
 /* What the events of the scheduler say, but for the switch. 1, or 0: nothing. */
 static int on_sched(const struct record *r, enum kind k, struct feed_event *out)
 {
@@ -697,6 +719,8 @@ static int on_sched(const struct record *r, enum kind k, struct feed_event *out)
 		about(r, out, FEED_STATE, 1);
 		out->cls = AC_IOWAIT;
 		return 1;
+	case K_ATTACH:
+		return on_attach(r, out);
 	default:
 		return 0;
 	}
@@ -759,16 +783,27 @@ int decode__event(const struct decode *d, const struct decode_hdr *h, const void
 	return dispatch(&r, kind - 1, out);
 }
 
+/* A text of a record of kind k: *len bytes. NULL: it is of another kind, or has none. */
+static const char *text_of(const struct decode *d, enum kind k, int f, const void *raw,
+			   uint32_t size, size_t *len)
+{
+	const struct desc *desc = &d->d[k];
+	const uint8_t *at;
+
+	if (!d->have[k] || size < desc->min || bytes__u16(raw, d->swap) != d->id[k])
+		return NULL;
+	at = text(d, raw, size, &desc->f[f], len);
+	if (at)
+		*len = strnlen((const char *)at, *len);
+	return (const char *)at;
+}
+
 const char *decode__irq_name(const struct decode *d, const void *raw, uint32_t size, size_t *len)
 {
-	const struct desc *desc = &d->d[K_IRQ_ENTRY];
-	const uint8_t *name;
+	return text_of(d, K_IRQ_ENTRY, 1, raw, size, len);
+}
 
-	if (!d->have[K_IRQ_ENTRY] || size < desc->min ||
-	    bytes__u16(raw, d->swap) != d->id[K_IRQ_ENTRY])
-		return NULL;
-	name = text(d, raw, size, &desc->f[1], len);
-	if (name)
-		*len = strnlen((const char *)name, *len);
-	return (const char *)name;
+const char *decode__group_path(const struct decode *d, const void *raw, uint32_t size, size_t *len)
+{
+	return text_of(d, K_ATTACH, 4, raw, size, len);
 }

@@ -41,6 +41,12 @@ void decode__set_order(struct decode *d, bool big_endian);
 void decode__limit(struct decode *d, uint32_t groups);
 
 /*
+ * For who knows the groups of tasks, of the unified hierarchy: from here on, moves in it are
+ * events. They tell nobody else anything, who could not say where a task comes from.
+ */
+void decode__want_moves(struct decode *d);
+
+/*
  * Takes in the format of one event: len bytes of text, not NUL-terminated; anything may be in it.
  * Returns the event's id (0 to 65535, unique on the machine of the records), -ENOENT for an event
  * that tells the accounts nothing, -EINVAL when the text is no format, or lacks a field that the
@@ -75,5 +81,7 @@ int decode__event(const struct decode *d, const struct decode_hdr *h, const void
  * NUL-terminated. NULL: it has none.
  */
 const char *decode__irq_name(const struct decode *d, const void *raw, uint32_t size, size_t *len);
+/* The same: the group's path in a cgroup_attach_task record, from its hierarchy's root. */
+const char *decode__group_path(const struct decode *d, const void *raw, uint32_t size, size_t *len);
 
 #endif /* DECODE_H */

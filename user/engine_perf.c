@@ -54,17 +54,24 @@
 #define READER_PRIORITY 1
 #define READER_NICE	(-15)
 
+struct group_path {
+	uint64_t id;
+	char *path;
+};
+
 struct engine {
 	/* Both threads'; under lock once the reader runs. */
 	pthread_mutex_t lock;
 	struct perf_events *pe;
 	struct perf_mode mode;
 	struct merge merge;
-	struct perf_write *file; /* --record; NULL: not asked for */
-	uint64_t pass_at;	 /* when the last pass began */
-	uint64_t complete;	 /* all events before that are in the queues */
-	int err;		 /* of an earlier pass: the next report would be wrong */
-	bool named;		 /* file holds the names of those who were there before */
+	struct perf_write *file;  /* --record; NULL: not asked for */
+	uint64_t pass_at;	  /* when the last pass began */
+	uint64_t complete;	  /* all events before that are in the queues */
+	int err;		  /* of an earlier pass: the next report would be wrong */
+	struct group_path *paths; /* that the window's moves have told */
+	size_t nr_paths, cap_paths;
+	bool named; /* file holds the names of those who were there before */
 	bool stop;
 
 	pthread_t reader;
@@ -129,6 +136,39 @@ static int put_lost(struct engine *e, struct perf_source *s, uint64_t total, uin
 	return 0;
 }
 
+/* The name of a group that a task came to: it may be gone when the window ends. */
+static void keep_path(struct engine *e, uint64_t id, const struct perf_rec *rec)
+{
+	size_t len, cap;
+	const char *at = decode__group_path(e->decode, rec->raw, rec->raw_size, &len);
+	struct group_path *v;
+
+	if (!at || !len || *at != '/' ||
+	    (e->nr_paths && e->paths[e->nr_paths - 1].id == id)) /* its threads, one by one */
+		return;
+	if (e->nr_paths == e->cap_paths) {
+		cap = e->cap_paths ? 2 * e->cap_paths : 16;
+		v = reallocarray(e->paths, cap, sizeof(*v));
+		if (!v)
+			return;
+		e->paths = v;
+		e->cap_paths = cap;
+	}
+	e->paths[e->nr_paths].id = id;
+	e->paths[e->nr_paths].path = strndup(at, len);
+	e->nr_paths += e->paths[e->nr_paths].path != NULL;
+}
+
+/* Before anybody asks for them. Under lock. */
+static void learn_paths(struct engine *e)
+{
+	for (size_t i = 0; i < e->nr_paths; i++) {
+		names__know_cgroup(e->names, e->paths[i].id, e->paths[i].path, NULL);
+		free(e->paths[i].path);
+	}
+	e->nr_paths = 0;
+}
+
 static int put_sample(struct engine *e, struct perf_source *s, const struct perf_rec *rec)
 {
 	uint32_t cpu = rec->cpu == PERF_REC_NO_CPU ? (uint32_t)s->cpu : rec->cpu;
@@ -150,6 +190,8 @@ static int put_sample(struct engine *e, struct perf_source *s, const struct perf
 		return 0;
 	if (m->ev.op == FEED_FORK && m->ev.next_tid == s->new_tid)
 		m->ev.next_tgid = s->new_pid;
+	if (m->ev.op == FEED_MOVE)
+		keep_path(e, m->ev.cgroup, rec);
 	merge__commit(&e->merge, s->queue);
 	return 0;
 }
@@ -419,6 +461,8 @@ static int account(void *ctx, const struct merged *it)
 		feed__cpu(e->feed, it->ev.cpu, it->online > 0, it->ev.time);
 		return 0;
 	}
+	if (it->ev.op == FEED_MOVE)
+		learn_paths(e);
 	err = feed__event(e->feed, &it->ev);
 	return err == -EINVAL ? 0 : err; /* of a CPU that cannot be: decoded from nonsense */
 }
@@ -639,6 +683,9 @@ static void perf_close(struct engine *e)
 	decode__free(e->decode);
 	merge__free(&e->merge);
 	feed__free(e->feed);
+	for (size_t i = 0; i < e->nr_paths; i++)
+		free(e->paths[i].path);
+	free(e->paths);
 	free(e->seeds);
 	free(e->online);
 	free(e->present);
@@ -685,6 +732,8 @@ static int perf_open(struct engine **out, const struct opts *o, enum report_leve
 		err = fail(e, -ENOMEM, "cannot start: out of memory");
 	else
 		err = open_file(e, o);
+	if (!err)
+		decode__want_moves(e->decode);
 	if (!err)
 		err = make_reader(e);
 	if (!err)

@@ -397,6 +397,44 @@ static void on_state(const struct feed_event *ev, struct acct_cpu *c, struct acc
 	st->cls = ev->cls;
 }
 
+/* ---- groups ---- */
+
+/* Who runs on another CPU finds out at the next event there, or when the window ends. */
+static void move_one(struct utask *u, uint64_t cgroup, struct acct_cpu *c, struct acct_now *n)
+{
+	if (u->cgroup == cgroup)
+		return;
+	before_touch(u, n);
+	u->cgroup = cgroup;
+	u->moved = n->now;
+	if (!link_usable(&u->link))
+		return;
+	if (on_cpu(c) == u && stale(u, c))
+		unseat(c, n->cpu);
+	flow_settle(u, c, n, true);
+}
+
+/*
+ * The event names one task, and not whether its process moved as a whole, as it does by a write to
+ * cgroup.procs: that of a leader is taken for one.
+ */
+static void on_move(const struct feed_event *ev, struct acct_cpu *c, struct acct_now *n)
+{
+	struct utask *u = about(ev, c, n), *all = F->utasks.mem;
+
+	if (!u)
+		return;
+	c->events++;
+	flow_bump(); /* groups may be what is selected by */
+	n->moves = F->ctl.moves;
+	move_one(u, ev->cgroup, c, n);
+	if (u->tid != u->tgid)
+		return;
+	for (uint32_t i = 1; i < F->utasks.n; i++)
+		if (all[i].tgid == u->tid && all[i].tid != UINT32_MAX && !all[i].dead)
+			move_one(&all[i], ev->cgroup, c, n);
+}
+
 /* ---- the life of a task ---- */
 
 /* The tracepoint and perf's own record may both tell of a fork: the second finds it done. */
@@ -614,6 +652,10 @@ static void rare_event(struct feed *f, const struct feed_event *ev, struct acct_
 	case FEED_STATE:
 		on_state(ev, c, n);
 		break;
+	case FEED_MOVE:
+		on_move(ev, c, n);
+		reap(f, REAP_AT + f->tasks.n / 4); /* a move ends an account, too */
+		break;
 	}
 }
 
@@ -827,7 +869,8 @@ static void fill_notes(const struct feed *f, struct report *r)
 			r->notes[n++] = notes[i].note;
 }
 
-/* Who runs is what it is selected by when the window ends, though it has had no event since. */
+/* Who runs is in its group, and what it is selected by, when the window ends, though it has had no
+ * event since. */
 static void settle_all(struct feed *f, uint64_t time)
 {
 	struct acct_now n;
@@ -851,7 +894,7 @@ static void publish(struct feed *f, uint64_t end)
 
 	end = end < TIME_MAX ? end : f->now;
 	F = f;
-	if (flow_selects())
+	if (flow_selects() || f->ctl.moves)
 		settle_all(f, end ? end - 1 : 0);
 	now_at(f, &n, 0, end);
 	for (uint32_t i = 0; i < f->ncpus; i++) {

@@ -30,6 +30,7 @@ enum feed_op {
 	FEED_FRAME_ENTER, /* key: an interrupt, softirq or hypervisor call begins */
 	FEED_FRAME_EXIT,  /* key */
 	FEED_STATE, /* next_* is off its CPU in off-CPU class cls (AC_*): seeding, sched_stat_* */
+	FEED_MOVE,  /* next_*, a leader with all its threads, is put into cgroup */
 	FEED_OP_NR,
 };
 
@@ -54,7 +55,10 @@ struct feed_event {
 	uint32_t old_tid;
 	uint32_t prev_tid, next_tid;
 	uint32_t next_tgid; /* 0: not told */
-	char prev_comm[ACCT_COMM_LEN];
+	union {
+		char prev_comm[ACCT_COMM_LEN];
+		uint64_t cgroup; /* FEED_MOVE: its id */
+	};
 	char next_comm[ACCT_COMM_LEN]; /* first byte 0: not told */
 };
 

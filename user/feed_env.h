@@ -20,11 +20,11 @@ struct utask {
 	uint32_t parent; /* of those that were there before the first event */
 	uint32_t next;	 /* free ones are linked */
 	bool kthread;
-	bool dead;	       /* by its last switch; free once its account has ended, too */
-	uint64_t start;	       /* 0: not known */
-	uint64_t leader_start; /* of its process */
-	uint64_t cgroup;
-	uint64_t sure; /* since then every event of it was seen */
+	bool dead;		/* by its last switch; free once its account has ended, too */
+	uint64_t start;		/* 0: not known */
+	uint64_t leader_start;	/* of its process */
+	uint64_t cgroup, moved; /* since then it is in that; 0: no event has told */
+	uint64_t sure;		/* since then every event of it was seen */
 	char comm[ACCT_COMM_LEN];
 	struct acct_link link;
 };
@@ -367,11 +367,10 @@ static __always_inline __u64 who_group(struct utask *u, const bool btf)
 	return u->cgroup;
 }
 
-/* No event tells of a move. */
 static __always_inline __u64 who_moved(struct utask *u, __u64 group, const bool btf)
 {
-	(void)u, (void)group, (void)btf;
-	return 0;
+	(void)group, (void)btf;
+	return u->moved;
 }
 
 /* ---- tids ---- */

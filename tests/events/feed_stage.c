@@ -37,8 +37,6 @@ const char *feed_stage__cannot(const struct script *s)
 			return "no recording has the scheduler's own count of run time";
 		if (ev->op == OP_PERSON && ev->time)
 			return "no event tells when a task was born";
-		if (ev->op == OP_GROUP)
-			return "no recorded event tells of a move between groups";
 	}
 	return NULL;
 }
@@ -49,7 +47,7 @@ static void face_add(struct feed_stage *fs, uint32_t who, uint32_t tid, uint64_t
 		fs->faces[fs->nfaces++] = (struct face){tid, who, start};
 }
 
-/* check.c and play.c know a task by its person's number, in the place of the cgroup. */
+/* check.c and play.c know a task by its person's number, below that of the group. */
 static void name_tasks(const struct feed_stage *fs, struct report *r)
 {
 	for (size_t i = 0; i < r->nr_tasks; i++) {
@@ -63,7 +61,7 @@ static void name_tasks(const struct feed_stage *fs, struct report *r)
 				best = f;
 		}
 		if (best && !t->other)
-			t->cgroup_id = best->who;
+			t->cgroup_id = best->who | t->cgroup_id << 8;
 	}
 }
 
@@ -261,6 +259,10 @@ static void translate(struct feed_stage *fs, const struct script_event *ev, stru
 	case OP_RENAME:
 		about(fs, out, FEED_NAME, ev->who);
 		memcpy(out->next_comm, &ev->x, sizeof(ev->x));
+		break;
+	case OP_GROUP:
+		about(fs, out, FEED_MOVE, ev->who);
+		out->cgroup = ev->arg;
 		break;
 	case OP_PICK:
 		fs->people[ev->who].out = !ev->x;

@@ -83,6 +83,8 @@ static void event(struct fuzz *z, uint32_t op)
 	ev.next_tid = tid(z);
 	ev.next_tgid = b & 16 ? tid(z) : 0;
 	ev.prev_comm[0] = ev.next_comm[0] = (char)(b & 32);
+	if (op == FEED_MOVE)
+		ev.cgroup = b & 3;
 	ev.next_comm[1] = (char)byte(z);
 	err = feed__event(z->feed, &ev);
 	if (err == -ENOMEM)

@@ -12,8 +12,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 import run as live
+from cgroups import Cgroup
 from run import (CLASSES, ONCPU, Fail, Mix, Skip, call, equal, law_calls, law_cpus, law_system,
                  need, oncpu, pairs, parse, prog, reports, run, task, test)
 
@@ -327,6 +329,40 @@ def cgroup_by_perf():
     equal(ids_of(rep) & {os.getpid()}, {os.getpid()}, "tasks of the own group")
     rep, = reports(PERF + ["-d", "0.1", "-G", "no-such-group"])
     equal(ids_of(rep), set(), "tasks of a group that is not there")
+
+
+@test
+def moves_between_groups():
+    """The time before a move is the old group's, for all threads; a group that is gone has its name still."""
+    needs_perf()
+    script = ("import os, threading\nthreading.Thread(target=input, daemon=True).start()\nprint('ready', flush=True)\n"
+              "while True:\n    os.getppid()\n")
+    for opts in [], ["--record"]:
+        with Busy(), Cgroup() as a, live.Background([sys.executable, "-c", script], "ready") as b, \
+             tempfile.TemporaryDirectory() as d:
+            record = [os.path.join(d, "perf.data")] if opts else []
+            p = subprocess.Popen([live.TOOL] + PERF + ["-d", "1.5", "-f", "json"] + opts + record, stdout=subprocess.PIPE)
+            time.sleep(0.8)
+            with Cgroup() as gone:
+                a.take(b.p.pid)
+                time.sleep(0.1)
+                gone.take(b.p.pid)
+                time.sleep(0.1)
+                a.take(b.p.pid)
+            rep, = parse(p.communicate()[0])
+            b.p.kill()
+        live.laws(rep)
+        names = {t["cgroup"] for t in rep["tasks"] if t["pid"] == b.p.pid}
+        need({a.name, gone.name} <= names and len(names) == 3, "groups: %s", names)
+        tids = {t["tid"] for t in rep["tasks"] if t["pid"] == b.p.pid}
+        equal(len(tids), 2, "threads")
+        for tid in tids:
+            parts = {t["cgroup"]: sum(t[k] for k in CLASSES) for t in rep["tasks"] if t["tid"] == tid}
+            equal(set(parts), names, "groups of thread %d" % tid)
+            equal(sum(parts.values()), rep["window"]["elapsed_ns"], "parts of thread %d" % tid)
+            need(0.09e9 < parts[gone.name] < 0.3e9, "%s ns in the second group", parts[gone.name])
+        t, = [t for t in rep["tasks"] if t["tid"] == b.p.pid and t["cgroup"] == gone.name]
+        need(call(t, "getppid")["count"] > 1000, "calls in the second group")
 
 
 def caller(cpu):

@@ -55,6 +55,15 @@
 	"\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"                                 \
 	"\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n\nprint fmt: \"x\"\n"
 
+#define ATTACH                                                                                     \
+	COMMON(15, "cgroup_attach_task")                                                           \
+	"\tfield:int dst_root;\toffset:8;\tsize:4;\tsigned:1;\n"                                   \
+	"\tfield:int dst_level;\toffset:12;\tsize:4;\tsigned:1;\n"                                 \
+	"\tfield:u64 dst_id;\toffset:16;\tsize:8;\tsigned:0;\n"                                    \
+	"\tfield:int pid;\toffset:24;\tsize:4;\tsigned:1;\n"                                       \
+	"\tfield:__data_loc char[] dst_path;\toffset:28;\tsize:4;\tsigned:0;\n"                    \
+	"\tfield:__data_loc char[] comm;\toffset:32;\tsize:4;\tsigned:0;\n\nprint fmt: \"x\"\n"
+
 static const struct decode_hdr hdr = {.time = 77, .cpu = 3, .pid = 40, .tid = 41};
 
 static int format(struct decode *d, const char *system, const char *text)
@@ -233,6 +242,41 @@ static void test_who_wakes(void **s)
 	decode__free(d);
 }
 
+/* Moves are told who knows groups, and only those in the hierarchy that the groups are of. */
+static void test_moves(void **s)
+{
+	(void)s;
+	for (int big = 0; big < 2; big++) {
+		struct decode *d = decode__new(big);
+		struct raw r = begin(15, 41, big);
+		struct feed_event ev;
+		const char *path;
+		size_t len;
+
+		assert_int_equal(format(d, "cgroup", ATTACH), 15);
+		put(&r, 16, 8, 1ULL << 40 | 7);
+		put(&r, 24, 4, 50);
+		put(&r, 28, 4, 9U << 16 | 36);
+		put(&r, 32, 4, 4U << 16 | 45);
+		memcpy(r.b + 36, "/a/b.s\0\0\0new\0", 13);
+		assert_int_equal(decode__event(d, &hdr, r.b, 49, &ev), 0);
+		decode__want_moves(d);
+		assert_int_equal(decode__event(d, &hdr, r.b, 49, &ev), 1);
+		assert_int_equal(ev.op, FEED_MOVE);
+		assert_int_equal(ev.next_tid, 50);
+		assert_true(ev.cgroup == (1ULL << 40 | 7));
+		assert_string_equal(ev.next_comm, "new");
+		path = decode__group_path(d, r.b, 49, &len);
+		assert_int_equal(len, 6);
+		assert_memory_equal(path, "/a/b.s", 6);
+		put(&r, 28, 4, 99U << 16 | 36); /* ends behind the record */
+		assert_null(decode__group_path(d, r.b, 49, &len));
+		put(&r, 8, 4, 1);
+		assert_int_equal(decode__event(d, &hdr, r.b, 49, &ev), 0);
+		decode__free(d);
+	}
+}
+
 static void test_damage(void **s)
 {
 	struct decode *d = decode__new(false);
@@ -263,7 +307,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_switch),	  cmocka_unit_test(test_states),
 		cmocka_unit_test(test_word_size), cmocka_unit_test(test_dynamic_names),
-		cmocka_unit_test(test_who_wakes), cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_who_wakes), cmocka_unit_test(test_moves),
+		cmocka_unit_test(test_damage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
