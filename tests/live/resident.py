@@ -604,12 +604,12 @@ def resident_killed_readers():
                     again += 1
                 else:
                     equal((len(reps), r.err), (1, b""), "reports and stderr")
-                if reader.returncode == 0 or os.path.getsize(path):
+                try:
                     with open(path, "rb") as f:
-                        try:
-                            reps += parse(f.read())
-                        except ValueError: # cut short
-                            pass
+                        reps += parse(f.read())
+                    os.unlink(path)
+                except (FileNotFoundError, ValueError): # not begun, or cut short
+                    need(reader.returncode != 0, "a reader that ended well left no report")
                 for rep in reps:
                     i = rep["window"]["index"]
                     known = told.setdefault(i, rep)
