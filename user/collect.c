@@ -226,6 +226,8 @@ static void add_task(struct collect *c, const struct tables *t, const struct who
 
 	c->tot.charged = 0;
 	totals__sums(&c->tot, w, b->cpu, &b->s);
+	if (w->group != HASH_NONE)
+		c->tot.r.groups[w->group].migrations += b->migrations;
 	if (w->proc != HASH_NONE)
 		c->tot.r.procs[w->proc].migrations += b->migrations;
 	if (w->task != HASH_NONE)

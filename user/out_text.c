@@ -225,6 +225,7 @@ static const struct table_column group_cols[] = {
 	{COL_UNIT, "UNIT", CELL_TEXT, 8, true},
 	{COL_TASKS, "TASKS", CELL_COUNT, 60, false},
 	SUMS,
+	SWITCHES,
 };
 
 static const struct table_column proc_cols[] = {

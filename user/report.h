@@ -64,6 +64,7 @@ struct rep_group {
 	const char *container; /* or NULL */
 	uint64_t ns[AC_NR];
 	uint64_t tasks, alive; /* alive: of those, at the end */
+	uint64_t migrations, voluntary, involuntary;
 	struct rep_calls calls;
 };
 

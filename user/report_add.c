@@ -126,6 +126,9 @@ static int group_add(struct rep_group *to, const struct rep_group *from, bool wh
 	ns_add(to->ns, from->ns);
 	to->tasks += from->tasks;
 	to->alive += from->alive;
+	to->migrations += from->migrations;
+	to->voluntary += from->voluntary;
+	to->involuntary += from->involuntary;
 	return calls_add(&to->calls, &from->calls, whole);
 }
 

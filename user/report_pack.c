@@ -196,6 +196,9 @@ static void pack_group(struct pack *p, struct rep_group *g)
 	NUMBERS(p, g->ns);
 	NUMBER(p, g->tasks);
 	NUMBER(p, g->alive);
+	NUMBER(p, g->migrations);
+	NUMBER(p, g->voluntary);
+	NUMBER(p, g->involuntary);
 	pack_calls(p, &g->calls);
 }
 

@@ -179,8 +179,13 @@ void totals__sums(struct totals *tot, const struct who *w, uint32_t cpu, const s
 	if (w->cpu_only)
 		return;
 	sums_add(tot->r.sys_ns, ns);
-	if (w->group != HASH_NONE)
-		sums_add(tot->r.groups[w->group].ns, ns);
+	if (w->group != HASH_NONE) {
+		struct rep_group *g = &tot->r.groups[w->group];
+
+		sums_add(g->ns, ns);
+		g->voluntary += s->voluntary;
+		g->involuntary += s->involuntary;
+	}
 	if (w->proc != HASH_NONE) {
 		struct rep_proc *p = &tot->r.procs[w->proc];
 

@@ -335,6 +335,9 @@ def law_levels(rep, whole=True):
         equal(set(tasks), set(sums), "%s of the tasks" % level)
         for k in tasks:
             law_sum(tasks[k], sums[k], "%s %s" % (level, k))
+            for n in ("migrations", "voluntary", "involuntary"):
+                equal(sum(t[n] for t in tasks[k]), sum(e[n] for e in sums[k]),
+                      "%s of %s %s" % (n, level, k))
             if not any(t["comm"] == "(ended)" for t in tasks[k]): # which are many
                 equal(len({(t["tid"], t["start_ns"], t["exec"]) for t in tasks[k]}),
                       sum(e["tasks"] for e in sums[k]), "tasks of %s %s" % (level, k))
