@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reuse of ended tasks' records where nobody reads for long: a resident instance only.
+ * Reuse of ended tasks' records where nobody reads for long: a resident instance only. What goes
+ * back from a slot when records are few is the same for a loader that reads all the time: its
+ * free_slot() (utilbpf.bpf.c) uses it.
  *
  * Ended tasks queue up. When free records get few, those that have waited longest go, each under
  * one of two rules:
@@ -434,11 +436,17 @@ out:
 	return 0;
 }
 
+/* Of what belongs to slots. */
+static __always_inline bool keep_few(void)
+{
+	return keep.calls < reserve.calls || keep.rows < reserve.rows ||
+	       keep.icalls < reserve.icalls;
+}
+
 /* Before a task, or an image, is born. */
 static __always_inline void fold_before(struct acct_cpu *c, const struct acct_now *n)
 {
-	if (resident && (keep.tasks < reserve.tasks || keep.calls < reserve.calls ||
-			 keep.rows < reserve.rows || keep.icalls < reserve.icalls))
+	if (resident && (keep.tasks < reserve.tasks || keep_few()))
 		fold_some(c, n);
 }
 

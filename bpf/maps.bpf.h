@@ -253,8 +253,7 @@ static __always_inline __u32 chunk_take(struct acct_chunk *chunk, void *free, __
 			return 0;
 		i = first & ~FREE_ONE;
 		chunk->end = i + (first & FREE_ONE ? 1 : CHUNK);
-		if (resident)
-			__sync_fetch_and_add(left, i - chunk->end);
+		__sync_fetch_and_add(left, i - chunk->end);
 	}
 	chunk->next = i + 1;
 	return i;
@@ -349,12 +348,9 @@ acct_inline struct acct_row *acct_env_row(struct acct_cpu *c, struct acct_task *
 /* Handlers of one class do not nest: each class has a list of its own. */
 static __always_inline void icall_link(struct acct_call *call, __u32 idx, __u32 cls)
 {
-	struct acct_icall_list *l;
 	__u32 slot = call->slot;
+	struct acct_icall_list *l = bpf_map_lookup_elem(&icall_lists, &slot);
 
-	if (!resident)
-		return;
-	l = bpf_map_lookup_elem(&icall_lists, &slot);
 	acct_opaque(cls);
 	if (!l || cls >= AC_STEAL_NR)
 		return;

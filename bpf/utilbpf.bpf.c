@@ -803,3 +803,24 @@ int fill_free(__u64 *ctx)
 	}
 	return 0;
 }
+
+/*
+ * Run by the loader, which has read the ended task of slot ctx[0]: the slot is free. Where records
+ * are few, those that would stay with it go back, too: after a burst of forks they lie in slots
+ * that nobody needs any more. Not in a resident instance, see fold.bpf.h. Returns 0; 1: it is not
+ * free, and never will be.
+ */
+SEC("?raw_tp")
+int free_slot(__u64 *ctx)
+{
+	struct acct_cpu *c = cpu_get(bpf_get_smp_processor_id());
+	__u32 slot = ctx[0];
+	struct acct_task *d = task_at(slot);
+
+	if (c && d && keep_few()) {
+		fold_rows(c, d, NULL, 0);
+		fold_calls(c, d, NULL, 0);
+		fold_icalls(c, d, slot, NULL, 0);
+	}
+	return free_push(FILL_TASKS, slot) != 0;
+}

@@ -390,9 +390,9 @@ struct acct_fold_key {
 #define SLOT_FOLD(ncpu) SLOT_FIRST(ncpu)
 
 /*
- * What a resident instance keeps count of. told: the last window that has been read; records of
- * later ones may not go. The others are records that no slot has: when they get few, some of the
- * oldest ended tasks are folded.
+ * What is kept count of. The last three are records that no slot has: when they get few, those of
+ * ended tasks go back. told and tasks are a resident instance's only: the last window that has been
+ * read, records of later ones may not go; and the free slots.
  */
 struct acct_keep {
 	__u32 told;

@@ -111,6 +111,8 @@ static void select_programs(struct bpf_load *l)
 	bpf_program__set_autoload(l->skel->progs.seed_tasks, true);
 	bpf_program__set_autoload(seed_cpu(l), true);
 	bpf_program__set_autoload(l->skel->progs.fill_free, true);
+	/* A resident instance has no loader. */
+	bpf_program__set_autoload(l->skel->progs.free_slot, l->o->action != ACTION_START);
 }
 
 /* Only where every program that looks for a task's link can do so: raw_tp ones cannot. */
@@ -189,22 +191,23 @@ static void show_table(struct bpf_table *t, const struct bpf_map *m)
 	t->copied = !(bpf_map__map_flags(m) & BPF_F_MMAPABLE);
 }
 
+/* Less than the n-th part of a table is few. */
+static void size_reserve(struct utilbpf_bpf *k, const struct sizes *s, uint64_t n)
+{
+	k->rodata->reserve.tasks = s->tasks / n;
+	k->rodata->reserve.calls = s->calls / n;
+	k->rodata->reserve.rows = s->rows / n;
+	k->rodata->reserve.icalls = s->icalls / n;
+}
+
 /* What only a resident instance has. */
 static void size_resident(struct utilbpf_bpf *k, const struct sizes *s)
 {
 	size_map(k->maps.ended_even, s->tasks);
 	size_map(k->maps.ended_odd, s->tasks);
 	size_map(k->maps.folds, s->tasks / 4 + 64);
-	size_map(k->maps.icall_lists, s->tasks);
-	/* Records come back one by one. */
-	size_map(k->maps.free_calls, s->calls);
-	size_map(k->maps.free_rows, s->rows);
-	size_map(k->maps.free_icalls, s->icalls);
 	k->rodata->resident = true;
-	k->rodata->reserve.tasks = s->tasks / 8;
-	k->rodata->reserve.calls = s->calls / 8;
-	k->rodata->reserve.rows = s->rows / 8;
-	k->rodata->reserve.icalls = s->icalls / 8;
+	size_reserve(k, s, 8);
 }
 
 static void size_maps(struct bpf_load *l, const struct sizes *s, bool hcalls)
@@ -219,9 +222,12 @@ static void size_maps(struct bpf_load *l, const struct sizes *s, bool hcalls)
 	size_map(k->maps.call_index, s->calls + s->rows);
 	size_map(k->maps.icall_index, s->icalls);
 	size_map(k->maps.free_tasks, s->tasks);
-	size_map(k->maps.free_calls, s->calls / CHUNK + 1);
-	size_map(k->maps.free_rows, s->rows / CHUNK + 1);
-	size_map(k->maps.free_icalls, s->icalls / CHUNK + 1);
+	/* Records come back one by one. */
+	size_map(k->maps.free_calls, s->calls);
+	size_map(k->maps.free_rows, s->rows);
+	size_map(k->maps.free_icalls, s->icalls);
+	size_map(k->maps.icall_lists, s->tasks);
+	size_reserve(k, s, 4);
 	bpf_select__size(l);
 	if (k->rodata->have_storage) {
 		size_map(k->maps.links_hash, 1);
@@ -289,7 +295,7 @@ static uint32_t in_chunks(uint32_t first, uint32_t n)
 	return (n - first) / CHUNK * CHUNK;
 }
 
-/* The system's own fold record, the lock that folding takes, and how many records are free. */
+/* The system's own fold record, the lock that folding takes, and how many slots are free. */
 static int prepare_folds(struct bpf_load *l, uint32_t slot)
 {
 	const struct acct_fold_key k = {.kind = FOLD_SYSTEM};
@@ -302,13 +308,8 @@ static int prepare_folds(struct bpf_load *l, uint32_t slot)
 	t->st.key = t->bank[0].open_key = t->bank[1].open_key = KEY_NO_CALL;
 	t->id.sel = SEL_FOLD;
 	t->id.leader_start = UINT64_MAX; /* apart from what found no record at all */
-	s->bss->keep = (struct acct_keep){
-		.told = ACCT_WARMUP,
-		.tasks = r->tasks.n - slot - 1,
-		.calls = in_chunks(CALL_OTHER(r->ncpus), r->calls.n),
-		.rows = in_chunks(ROW_OTHER(r->ncpus), r->rows.n),
-		.icalls = in_chunks(ICALL_OTHER(r->ncpus, 0), r->icalls.n),
-	};
+	s->bss->keep.told = ACCT_WARMUP;
+	s->bss->keep.tasks = r->tasks.n - slot - 1;
 	if (bpf_map_update_elem(bpf_map__fd(s->maps.fold_lock), NULL, &slot, BPF_ANY))
 		return -errno;
 	return bpf_map_update_elem(bpf_map__fd(s->maps.folds), &k, &slot, BPF_ANY) ? -errno : 0;
@@ -335,6 +336,11 @@ static int prepare_tables(struct bpf_load *l)
 		return err;
 	acct_fixed_slots(r->tasks.mem, r->ncpus);
 	first = SLOT_FIRST(r->ncpus);
+	l->skel->bss->keep = (struct acct_keep){
+		.calls = in_chunks(CALL_OTHER(r->ncpus), r->calls.n),
+		.rows = in_chunks(ROW_OTHER(r->ncpus), r->rows.n),
+		.icalls = in_chunks(ICALL_OTHER(r->ncpus, 0), r->icalls.n),
+	};
 	if (l->o->action == ACTION_START)
 		err = prepare_folds(l, first++);
 	if (!err)

@@ -37,9 +37,11 @@ struct engine {
 static void free_slot(void *ctx, uint32_t slot)
 {
 	struct engine *e = ctx;
+	__u64 args[] = {slot};
+	LIBBPF_OPTS(bpf_test_run_opts, o, .ctx_in = args, .ctx_size_in = sizeof(args));
 
 	e->exited++;
-	bpf_map_update_elem(bpf_map__fd(e->load.skel->maps.free_tasks), NULL, &slot, BPF_ANY);
+	bpf_prog_test_run_opts(bpf_program__fd(e->load.skel->progs.free_slot), &o);
 }
 
 /* ---- opening ---- */

@@ -6,6 +6,7 @@
  * child's id and for how long it was stopped, ns.
  * hostile killed N: N processes, of ten threads each, are killed while all threads are
  * in a call: prints how many were in pause(2).
+ * hostile burst N: N processes make calls of many kinds and live until all have, then end.
  */
 #include "live.h"
 #include <sys/ptrace.h>
@@ -109,6 +110,43 @@ static void killed(int n)
 	free(pids);
 }
 
+static void burst(int n)
+{
+	static const int calls[] = {SYS_getpid,
+				    SYS_getppid,
+				    SYS_gettid,
+				    SYS_getuid,
+				    SYS_geteuid,
+				    SYS_getgid,
+				    SYS_getegid,
+				    SYS_getpgid,
+				    SYS_getsid,
+				    SYS_times,
+				    SYS_sched_yield,
+				    SYS_munlockall,
+				    SYS_getpriority,
+				    SYS_sched_getscheduler,
+				    SYS_sched_get_priority_max,
+				    SYS_sched_get_priority_min};
+	int fds[2];
+	char c;
+
+	if (pipe(fds))
+		die("pipe");
+	for (int i = 0; i < n; i++) {
+		if (spawn())
+			continue;
+		close(fds[1]);
+		for (size_t k = 0; k < sizeof(calls) / sizeof(calls[0]); k++)
+			syscall(calls[k], 0, 0, 0);
+		_exit(read(fds[0], &c, 1)); /* the end of the file */
+	}
+	nap(NS_PER_S / 2);
+	close(fds[1]);
+	for (int i = 0; i < n; i++)
+		wait(NULL);
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -120,6 +158,8 @@ int main(int argc, char **argv)
 		traced(n);
 	else if (!strcmp(mode, "killed"))
 		killed(n);
+	else if (!strcmp(mode, "burst"))
+		burst(n);
 	else
 		return 2;
 	return 0;

@@ -179,6 +179,25 @@ def smallest_tables():
     equal((r.status, len(r.err.splitlines())), (2, 1), "status and lines of less than the least")
 
 
+@test
+def after_a_burst():
+    """Tables that a burst of forks has filled have room again when it is over."""
+    needs_bpf()
+    script = "%s; sleep 0.5; for i in 1 2 3 4 5 6 7 8 9 10; do ls -l / | sort; sleep 0.1; done"
+    with tempfile.TemporaryDirectory() as d:
+        path = os.path.join(d, "reports")
+        r = run(["--mem-limit", "4M", "-i", "0.1", "-f", "json", "-b", "system", "-o", path, "--",
+                 "sh", "-c", script % " ".join(prog("hostile", "burst", 700))])
+        equal((r.status, r.err), (0, b""), "status and stderr")
+        with open(path, "rb") as f:
+            reps = parse(f.read())
+    last = reps[-10:-1]
+    need(sum(rep["quality"]["dropped_calls"] for rep in reps) > 100, "the tables were not full")
+    equal([rep["quality"]["dropped_calls"] for rep in last], [0] * 9, "calls dropped afterwards")
+    names = {c["name"] for rep in last for c in rep["system"]["calls"] if c["count"]}
+    need(len(names) > 20, "calls afterwards: %s", names)
+
+
 # ---- readers ----
 
 @test

@@ -52,7 +52,7 @@ static bool wanted(const struct variant *v, const char *prog)
 {
 	const char *flavour = v->btf ? "btf_" : "raw_";
 
-	if (!strcmp(prog, "seed_tasks"))
+	if (!strcmp(prog, "seed_tasks") || !strcmp(prog, "fill_free") || !strcmp(prog, "free_slot"))
 		return true;
 	if (!probe_read && strstr(prog, "task_rename"))
 		return false;
@@ -72,6 +72,7 @@ static struct utilbpf_bpf *open_variant(const struct variant *v, const char *onl
 		return NULL;
 	k->rodata->machine = bpf_probe__machine();
 	k->rodata->ncpus = 8;
+	k->rodata->reserve.calls = k->rodata->reserve.rows = k->rodata->reserve.icalls = 100;
 	k->rodata->have_storage = v->storage;
 	k->rodata->have_probe_read = probe_read;
 	k->rodata->have_prev_state = bpf_probe__tp_args("sched_switch", 4);
