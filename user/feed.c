@@ -128,6 +128,7 @@ static __attribute__((noinline)) void rename_task(struct utask *u, const char *c
 	if (!memcmp(clean, u->comm, sizeof(clean)))
 		return;
 	memcpy(u->comm, clean, sizeof(clean));
+	u->renamed |= named;
 	if (u->link.slot && named)
 		to = flow_rename(&u->link, n);
 	else if (u->link.slot) /* it was called so before, too */
@@ -320,6 +321,16 @@ static struct utask *about(const struct feed_event *ev, struct acct_cpu *c, stru
 
 /* ---- scheduler ---- */
 
+/*
+ * u, which runs on c, is to exec COMMAND. Should that event be lost, its new name tells. Only where
+ * events are lost: else the exec itself is still to come, which gives the name a little earlier.
+ */
+static void begun_unseen(struct utask *u, struct acct_cpu *c, struct acct_now *n)
+{
+	if (u->renamed && (u->link.sel & SEL_ARMED) && on_cpu(c) == u)
+		flow_exec(u, u->tid, c, n, true);
+}
+
 static void on_switch(const struct feed_event *ev, struct acct_cpu *c, struct acct_now *n)
 {
 	uint32_t tgid = ev->tid == ev->prev_tid ? ev->tgid : 0;
@@ -337,6 +348,8 @@ static void on_switch(const struct feed_event *ev, struct acct_cpu *c, struct ac
 	tell_tgid(prev, tgid);
 	tell_comm(prev, ev->prev_comm, n);
 	tell_comm(next, ev->next_comm, n);
+	if (unlikely(F->lost_last))
+		begun_unseen(prev, c, n);
 	if (!(ev->flags & FE_PREEMPT))
 		cls = acct_off_class(ev->state, !!(ev->flags & FE_IOWAIT));
 	c->events++;

@@ -21,6 +21,7 @@ struct utask {
 	uint32_t next;	 /* free ones are linked */
 	bool kthread;
 	bool dead;		/* by its last switch; free once its account has ended, too */
+	bool renamed;		/* since its first name was told */
 	uint64_t start;		/* 0: not known */
 	uint64_t leader_start;	/* of its process */
 	uint64_t cgroup, moved; /* since then it is in that; 0: no event has told */

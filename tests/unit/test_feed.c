@@ -524,6 +524,37 @@ static void test_selected(void **state)
 	end(f, &r);
 }
 
+/* Where events were lost, a new name tells that COMMAND's exec was among them; else it is to come.
+ */
+static void test_selected_unseen(void **state)
+{
+	(void)state;
+	for (int lost = 0; lost < 2; lost++) {
+		struct feed *f = feed__new(1, NULL, LEVEL_TASK, true, NULL, 100);
+		struct feed_event ev = event(150, 0, FEED_SWITCH, A);
+		struct report r;
+
+		feed__command(f, A);
+		ev.prev_tid = A;
+		strcpy(ev.prev_comm, "utilbpf");
+		put(f, &ev);
+		if (lost)
+			feed__lost(f, 0, 155, 7);
+		switch_to(f, 160, 0, 0, 0, A);
+		ev.time = 170;
+		ev.state = ACCT_TASK_INTERRUPTIBLE;
+		strcpy(ev.prev_comm, "command");
+		put(f, &ev);
+		r = take(f, 200);
+		assert_int_equal(r.nr_tasks, lost);
+		if (lost) {
+			assert_string_equal(task(&r, A, 170)->comm, "command");
+			assert_int_equal(task(&r, A, 170)->ns[AC_SLEEP], 30);
+		}
+		end(f, &r);
+	}
+}
+
 /* It is selected by its new name before its exec is told of: its account has that name alone. */
 static void test_selected_in_exec(void **state)
 {
@@ -585,8 +616,9 @@ static int own_tests(void)
 		cmocka_unit_test(test_hotplug),		 cmocka_unit_test(test_caps),
 		cmocka_unit_test(test_out_of_order),	 cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_iowait_told_late), cmocka_unit_test(test_many_short),
-		cmocka_unit_test(test_selected),	 cmocka_unit_test(test_surplus_gone),
-		cmocka_unit_test(test_selected_in_exec), cmocka_unit_test(test_selected_late),
+		cmocka_unit_test(test_selected_unseen),	 cmocka_unit_test(test_selected),
+		cmocka_unit_test(test_surplus_gone),	 cmocka_unit_test(test_selected_in_exec),
+		cmocka_unit_test(test_selected_late),
 	};
 
 	return cmocka_run_group_tests_name("feed", tests, NULL, NULL);
