@@ -434,7 +434,7 @@ def tiny_rings_lose_and_tell():
     with tempfile.TemporaryDirectory() as d, Mix(), Busy():
         path = os.path.join(d, "report")
         r = refused("sched_setscheduler=EPERM,setpriority=EPERM",
-                    PERF + ["-m", "1", "-f", "json", "-o", path, "--"] + prog("burst", 1))
+                    PERF + ["-m", "1", "-f", "json", "-o", path, "--"] + prog("burst", 3))
         need(r.status == 0, "status %d: %s", r.status, r.err.decode())
         out = r.out.decode()
         with open(path, "rb") as f:
