@@ -6,6 +6,7 @@
 #include "live.h"
 
 static int futex_word;
+static int told[2]; /* a byte comes when the thread has printed its line */
 
 static void wait_futex(void)
 {
@@ -44,6 +45,8 @@ static void *futex_thread(void *arg)
 {
 	printf("thread %d %d\n", getpid(), gettid());
 	fflush(stdout);
+	if (write(told[1], "", 1) != 1)
+		die("write");
 	wait_futex();
 	return arg;
 }
@@ -71,6 +74,8 @@ int main(void)
 	pid_t pids[sizeof(kinds) / sizeof(kinds[0])];
 	char c;
 
+	if (pipe(told))
+		die("pipe");
 	for (int i = 0; i < n; i++) {
 		pids[i] = spawn();
 		if (!pids[i]) {
@@ -86,6 +91,8 @@ int main(void)
 			kill(pids[i], SIGSTOP);
 		}
 	}
+	if (read(told[0], &c, 1) != 1) /* however long it takes on a busy machine */
+		die("read");
 	nap(200000000);
 	puts("ready");
 	fflush(stdout);
