@@ -220,15 +220,24 @@ static bool switching(const struct bpf_reader *r, uint32_t cpu)
 #define HELD_UP_NS 1000000ULL
 #define HELD_UP_N  100 /* then it is told as it is, and what is missing as residual */
 
-/* Waits until every CPU's switches of the ended window are whole. */
-static void wait_for_switches(struct bpf_reader *r)
+/* True when whoever is on this CPU is past its sched_process_exit, but not its last switch. */
+static bool exiting(const struct bpf_reader *r, uint32_t cpu)
+{
+	uint32_t slot = *(const volatile uint32_t *)&r->t.cpus[cpu].slot;
+	const struct acct_task *t = &r->t.tasks[slot < r->t.ntasks ? slot : 0];
+
+	return slot && slot < r->t.ntasks && (t->st.flags & AS_EXITING) && !t->id.end;
+}
+
+/* Waits, so long as is worth it, until no CPU is in the middle of it. */
+static void wait_for_cpus(struct bpf_reader *r, bool (*in_it)(const struct bpf_reader *, uint32_t))
 {
 	uint32_t i = 0;
 
 	for (uint32_t n = 0; n < HELD_UP_N; n++) {
 		if (r->cpus.copied && bpf_table__refresh(&r->cpus))
 			return;
-		while (i < r->ncpus && !(r->online[i] && switching(r, i)))
+		while (i < r->ncpus && !(r->online[i] && in_it(r, i)))
 			i++;
 		if (i == r->ncpus)
 			return;
@@ -239,7 +248,7 @@ static void wait_for_switches(struct bpf_reader *r)
 void bpf_reader__settle(struct bpf_reader *r)
 {
 	clock_sleep_until(r->win.end + SETTLE_NS);
-	wait_for_switches(r);
+	wait_for_cpus(r, switching);
 }
 
 void bpf_reader__end(struct bpf_reader *r, uint64_t end)
@@ -252,6 +261,13 @@ void bpf_reader__end(struct bpf_reader *r, uint64_t end)
 		bpf_reader__seat(r, moved);
 	r->moves_before = r->moves_told;
 	r->moves_told = r->ctl->moves;
+	/*
+	 * An end that nobody has announced is that of COMMAND, as a rule. Its parent hears of it
+	 * before its last switch (exit_notify in kernel/exit.c), which a hypervisor may hold up:
+	 * its exit is a call that has not ended until then.
+	 */
+	if (end != r->win.end)
+		wait_for_cpus(r, exiting);
 	now = clock_ns();
 	/* Until it has come, a published end may still be moved: programs go by the time. */
 	if (end != r->win.end && (!r->win.end || r->win.end > now + AHEAD_NS))

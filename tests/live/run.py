@@ -440,7 +440,9 @@ def no_call_lost_at_a_boundary():
     for name, want in pairs(r.out.decode()):
         have = sum(call(t, name)["count"] for rep in reps for t in rep["tasks"])
         equal(have, int(want), "%s over %d windows" % (name, len(reps)))
-        need(sum(1 for rep in reps if any(call(t, name)["count"] for t in rep["tasks"])) >= 38,
+        # An emulated CPU may stand still for some windows while another one has its turn.
+        need(SLOW > 1 or sum(1 for rep in reps if
+                             any(call(t, name)["count"] for t in rep["tasks"])) >= 38,
              "%s is not in each window", name)
 
 

@@ -13,7 +13,9 @@ import hashlib
 import os
 import re
 import shutil
+import signal
 import subprocess
+import time
 
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"),
                      "utilbpf-vm")
@@ -23,6 +25,27 @@ UPDATE_AGAIN = 20 * 3600 # s; a package list older than that is fetched anew
 
 class Missing(Exception):
     pass
+
+
+deadline = None # time.monotonic() by which everything is to be there; what takes longer is missing
+
+
+def left():
+    """The seconds until then."""
+    return 86400 if deadline is None else max(deadline - time.monotonic(), 0)
+
+
+def finish(argv, **kw):
+    """subprocess.run(), with all that it has started ended when the time is over."""
+    with subprocess.Popen(argv, start_new_session=True, **kw) as p:
+        try:
+            out, err = p.communicate(timeout=left())
+        except subprocess.TimeoutExpired:
+            os.killpg(p.pid, signal.SIGKILL)
+            p.wait()
+            raise Missing("%s: not done in the time that there was" %
+                          " ".join(argv[:2])) from None
+    return subprocess.CompletedProcess(argv, p.returncode, out, err)
 
 
 def mirrors():
@@ -76,8 +99,8 @@ class Apt:
             KEYRING, uris[label], suites[label]) for label in labels if label in uris))
 
     def run(self, tool, *args, cwd=None):
-        p = subprocess.run([tool, "-c", self.conf, *args], stdout=subprocess.PIPE,
-                           stderr=subprocess.PIPE, cwd=cwd)
+        p = finish([tool, "-c", self.conf, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                   cwd=cwd)
         if p.returncode:
             err = p.stderr.decode(errors="replace").strip().splitlines()
             raise Missing("%s %s, %s %s: %s" % (tool, args[0], self.suite, self.arch,
@@ -208,7 +231,7 @@ def steps(log, cwd, *commands):
     """Runs commands, their output in the file log, up to the first that fails."""
     with open(log, "wb") as f:
         for c in commands:
-            if subprocess.run(c, cwd=cwd, stdout=f, stderr=subprocess.STDOUT).returncode:
+            if finish(c, cwd=cwd, stdout=f, stderr=subprocess.STDOUT).returncode:
                 raise Missing("%s failed, see %s" % (" ".join(c[:2]), log))
 
 

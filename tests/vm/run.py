@@ -2,22 +2,30 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """make check-vm: the live tests under other kernels, in guests of an emulator.
 
-run.py [-l] [-w] [GUEST[/ENGINE]...]: -l lists the guests; with ENGINE only those steps; the
-variable VM_FULL, or its name, runs all of a guest's, and -w writes the results into the manual's table.
+run.py [-l] [-w] [-t SECONDS] [GUEST[/ENGINE]...]: -l lists the guests; with ENGINE only those steps;
+the variable VM_FULL, or its name, runs all of a guest's, and -w writes the results into the manual's
+table. -t: no guest begins that would not be done by then, and no kernel is built for longer.
 Each guest boots a kernel with an initial file system that holds the tool, the tests and a Python;
 its verdict is the exit status that it prints before it goes off. What it printed is kept in
 .build/vm/NAME.log. Where a kernel or the emulator cannot be had, the guest is skipped, and says why.
+
+As many guests run at once as this machine has CPUs. On x86_64 one thread emulates all of a guest's:
+tracepoints are switched on and off there by way of a breakpoint, which QEMU's threads do not always
+see in time, so that one of several CPUs runs into it when it is none any more ("Oops: int3" of a
+softirq). POWER would hang so: it waits for another CPU without giving its turn away.
 """
 import collections
 import fcntl
 import glob
 import os
+import queue
 import re
 import shutil
 import subprocess
 import sys
 import threading
 import time
+import traceback
 import zlib
 
 import fetch
@@ -29,19 +37,23 @@ HERE = os.path.join(TOP, "tests", "vm")
 MANUAL = os.path.join(TOP, "user", "dist", "utilbpf.8")
 FULL = os.environ.get("VM_FULL")
 
-Arch = collections.namedtuple("Arch", "qemu machine console cc")
+Arch = collections.namedtuple("Arch", "qemu machine console cc threads")
 ARCHES = {
-    "amd64": Arch("qemu-system-x86_64", ["-M", "q35", "-cpu", "max"], "ttyS0", "gcc"),
+    "amd64": Arch("qemu-system-x86_64", ["-M", "q35", "-cpu", "max"], "ttyS0", "gcc",
+                  "single"),
     "arm64": Arch("qemu-system-aarch64", ["-M", "virt", "-cpu", "cortex-a57"], "ttyAMA0",
-                  "aarch64-linux-gnu-gcc"),
+                  "aarch64-linux-gnu-gcc", "multi"),
     "ppc64el": Arch("qemu-system-ppc64", ["-M", "pseries,x-vof=on", "-cpu", "POWER9"], "hvc0",
-                    "powerpc64le-linux-gnu-gcc"),
+                    "powerpc64le-linux-gnu-gcc", "multi"),
 }
 
 # A step: what runs in the guest, as which engine, with which environment; more: when there is time.
 Step = collections.namedtuple("Step", "engine tests env more", defaults=("", ()))
-Guest = collections.namedtuple("Guest", "name arch kernel steps about append machine smp mem limit "
-                               "thread", defaults=("", "", (), 2, "1G", 600, "multi"))
+# takes: seconds to its verdict with a CPU of its own. hand: why it runs only when it is asked for.
+Guest = collections.namedtuple("Guest", "name arch kernel steps about append machine smp mem takes "
+                               "hand", defaults=("", "", (), 2, "1G", 60, ""))
+# A guest is given up after so many times what it takes, and no earlier than that many seconds.
+LATE, LEAST = 6, 300
 
 LAWS = ["laws_of_one_window", "laws_of_a_command", "laws_of_intervals", "counts_of_calls"]
 FEW = ["laws_of_one_window", "counts_of_calls"]
@@ -79,18 +91,15 @@ GUESTS = [
         VERIFY, Step("bpf", LAWS[:2], "", LAWS[2:] + MORE), Step("bpf, raw_tp", FEW[:1], RAW, FEW[1:]),
         Step("bpf, hash", [], HASH, FEW),
         Step("bpf, CPU hotplug", HOTPLUG, "", ["cpu_offline_from_the_start"])]),
-    # Tracepoints are switched on and off by changing code, which QEMU's threads do not always see
-    # in time: one of several CPUs then runs into a breakpoint that is none (int3 in a softirq).
     Guest("amd64-6.12-rings", "amd64", DEBIAN_6_12, [
-        Step("perf, CPU hotplug", RINGS[:1], "", RINGS[1:])], "emulated by one thread",
-          thread="single"),
+        Step("perf, CPU hotplug", RINGS[:1], "", RINGS[1:])]),
     # Each load takes the verifier half a minute here: it walks the cold paths with each caller.
     Guest("amd64-5.10", "amd64", DEBIAN_5_10, [
         VERIFY_MORE, Step("bpf, raw_tp, hash", FEW[:1], "", FEW[1:])]),
     Guest("amd64-6.1-without-bpf", "amd64", WITHOUT_BPF, [
         # it has no sockets, and so no COMMAND
         Step("auto: perf", RING, "", RING_MORE[2:]), Step("bpf: refused", ["refused_with_a_reason"])],
-          "no bpf(2)", "reboot=t", ["-M", "microvm,acpi=off,rtc=on", "-cpu", "max"], thread="single"),
+          "no bpf(2)", "reboot=t", ["-M", "microvm,acpi=off,rtc=on", "-cpu", "max"]),
     Guest("ppc64el-6.12", "ppc64el", POWER_6_12, [
         VERIFY, Step("bpf", FEW[:1] + HCALLS[:1], "", FEW[1:] + MORE)], "radix MMU, XIVE"),
     Guest("ppc64el-6.12-hash", "ppc64el", POWER_6_12, [
@@ -110,8 +119,15 @@ GUESTS = [
 ]
 
 
+told = threading.local() # .lines: what a guest's thread has to say, until the guest is done
+
+
 def say(fmt, *args):
-    print(fmt % args if args else fmt, flush=True)
+    line = fmt % args if args else fmt
+    if getattr(told, "lines", None) is None:
+        print(line, flush=True)
+    else:
+        told.lines.append(line)
 
 
 # ---- what a guest needs ----
@@ -195,9 +211,7 @@ def qemu(guest, kernel, initrd):
     if not shutil.which(a.qemu):
         raise fetch.Missing("no %s" % a.qemu)
     machine = list(guest.machine) or a.machine
-    # Far more CPUs than the host has wait for each other's locks unless they take turns.
-    accel = "tcg,thread=%s" % ("single" if guest.smp > 8 else guest.thread)
-    return [a.qemu, *machine, "-accel", accel, "-smp", str(guest.smp), "-m", guest.mem,
+    return [a.qemu, *machine, "-accel", "tcg,thread=" + a.threads, "-smp", str(guest.smp), "-m", guest.mem,
             "-display", "none", "-nodefaults", "-no-reboot", "-serial", "stdio", "-kernel", kernel,
             "-initrd", initrd, "-append",
             "console=%s quiet panic=-1 %s" % (a.console, guest.append)]
@@ -207,7 +221,7 @@ def boot(guest, argv, log):
     """What the guest printed, line by line, and its status; None: it did not come to its end."""
     p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT)
-    timer = threading.Timer(guest.limit, p.kill)
+    timer = threading.Timer(max(guest.takes * LATE, LEAST), p.kill)
     timer.start()
     lines, status, begin = [], None, time.monotonic()
     with open(log, "w", encoding="utf-8") as f:
@@ -381,16 +395,17 @@ def write_manual(table):
         f.write(new)
 
 
-def run_guest(guest):
+def prepare(guest):
+    """The kernel, its release, and the initial file system."""
     suite, meta = guest.kernel
     with open(os.path.join(fetch.CACHE, "lock"), "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX) # others may use the cache, too
+        parts = images(guest.arch)
         if meta.startswith("linux-source"):
             kernel, release = fetch.own_kernel(suite, meta, os.path.join(HERE, "nobpf.config"))
         else:
             kernel, release = fetch.kernel(suite, guest.arch,
                                            meta + (guest.arch if meta.endswith("-") else ""))
-        parts = images(guest.arch)
     stage = os.path.join(BUILD, guest.name)
     with open(stage + ".job", "w", encoding="ascii") as f:
         f.write(job(guest))
@@ -399,6 +414,15 @@ def run_guest(guest):
         for part in parts + [stage + ".job.gz"]:
             with open(part, "rb") as g:
                 shutil.copyfileobj(g, f)
+    return kernel, release, stage
+
+
+def run_guest(guest):
+    if not shutil.which(ARCHES[guest.arch].qemu):
+        raise fetch.Missing("no %s" % ARCHES[guest.arch].qemu)
+    kernel, release, stage = prepare(guest)
+    if guest.takes > fetch.left():
+        raise fetch.Missing("it takes %d s, and %d are left" % (guest.takes, fetch.left()))
     begin = time.monotonic()
     lines, _ = boot(guest, qemu(guest, kernel, stage + ".initrd"), stage + ".log")
     say("== %s: %s, %.0f s", guest.name, release, time.monotonic() - begin)
@@ -408,44 +432,86 @@ def run_guest(guest):
     return results
 
 
+def worker(todo, results):
+    """Guest after guest, until none is left to do."""
+    while True:
+        try:
+            g = todo.get_nowait()
+        except queue.Empty:
+            return
+        told.lines = []
+        try:
+            got = run_guest(g)
+        except fetch.Missing as e:
+            say("skip %s: %s", g.name, e)
+            got = [Result(g, "", VERIFY.engine, 0, 0, 1)]
+        except Exception: # pylint: disable=broad-except
+            say("FAIL %s: %s", g.name, traceback.format_exc())
+            got = [Result(g, "", VERIFY.engine, 0, 1, 0)]
+        results.extend(got)
+        print("\n".join(told.lines), flush=True)
+
+
+def run_guests(guests):
+    todo, results = queue.Queue(), []
+    for g in guests:
+        todo.put(g)
+    threads = [threading.Thread(target=worker, args=(todo, results))
+               for _ in range(min(os.cpu_count() or 1, 4))]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    return results
+
+
 def with_more(guest, full, only):
     """The guest with the steps that are asked for, and in full, with all their tests."""
     steps = [s._replace(tests=list(s.tests) + (list(s.more) if full else [])) for s in guest.steps]
     return guest._replace(steps=[s for s in steps if s.tests and (not only or s.engine in only)])
 
 
+def chosen(only):
+    """The guests to run, and the results of those that are left out."""
+    guests, left_out = [], []
+    for g in GUESTS:
+        if only and g.name not in only:
+            continue
+        full = FULL or g.name in only
+        why = "" if full else g.hand
+        g = with_more(g, full, only.get(g.name))
+        if why or not g.steps:
+            say("skip %s: %s; make check-vm ARGS=%s runs it", g.name, why or "it takes minutes",
+                g.name)
+            left_out.append(Result(g, "", VERIFY.engine, 0, 0, 1))
+        else:
+            guests.append(g)
+    return guests, left_out
+
+
 def main(args):
+    if "-t" in args:
+        i = args.index("-t")
+        fetch.deadline = time.monotonic() + float(args[i + 1])
+        del args[i:i + 2]
     only = {a.split("/")[0]: a.split("/")[1:] for a in args if not a.startswith("-")}
-    names = set(only)
-    unknown = names - {g.name for g in GUESTS}
+    unknown = set(only) - {g.name for g in GUESTS}
     if unknown or "-l" in args:
         say("\n".join(g.name for g in GUESTS))
         return 2 if unknown else 0
     os.makedirs(fetch.CACHE, exist_ok=True)
     os.makedirs(BUILD, exist_ok=True)
-    results, skipped = [], 0
-    for g in GUESTS:
-        if names and g.name not in names:
-            continue
-        g = with_more(g, FULL or names, only.get(g.name))
-        if not g.steps:
-            say("left out: %s, which takes VM_FULL=1", g.name)
-            continue
-        try:
-            results += run_guest(g)
-        except fetch.Missing as e:
-            say("skip %s: %s", g.name, e)
-            skipped += 1
+    guests, results = chosen(only)
+    results += run_guests(guests)
     table = rows(results)
-    told = {row_key(row): went for row, went in manual_rows()}
+    manual = {row_key(row): went for row, went in manual_rows()}
     if "-w" in args:
         write_manual(table)
-    passed, failed = sum(r.passed for r in results), sum(r.failed for r in results)
     for row, went in table:
         say("%s", " | ".join(row.split(";") + [went, "in the manual: " +
-                                              told.get(row_key(row), "nothing")]))
-    say("%d passed, %d failed, %d skipped", passed, failed,
-        skipped + sum(r.skipped for r in results))
+                                              manual.get(row_key(row), "nothing")]))
+    passed, failed, skipped = (sum(r[i] for r in results) for i in (3, 4, 5))
+    say("%d passed, %d failed, %d skipped", passed, failed, skipped)
     return 1 if failed else 0
 
 
