@@ -334,18 +334,20 @@ def ids_come_round():
     """Thousands of tasks on a few hundred ids: each has an account of its own."""
     least, path = 301, "/proc/sys/kernel/pid_max" # RESERVED_PIDS + 1 of kernel/pid.c
     before = get(path)
-    put(path, str(max(least, max(int(p) for p in os.listdir("/proc") if p.isdigit()) + 100)))
+    most = max(least, max(int(p) for p in os.listdir("/proc") if p.isdigit()) + 100)
+    forks = max(1500, 2 * most)
+    put(path, str(most))
     try:
-        rep, _ = live.command(live.prog("swarm", 1500, 500, 100, 0))
+        rep, _ = live.command(live.prog("swarm", forks, 500, 100, 0))
     finally:
         put(path, before)
     live.laws(rep, selected=True)
     live.nothing_lost(rep)
-    made = 3 + 1500 + 500 + 2 * 100
+    made = 3 + forks + 500 + 2 * 100
     equal(len(rep["tasks"]), made, "tasks")
     tids = {t["tid"] for t in rep["tasks"]}
     need(len(tids) < made / 2, "%d ids of %d tasks: none came round", len(tids), made)
-    equal(live.call({"calls": rep["system"]["calls"]}, live.OWN_CALL)["count"], 1500 + 2 * 500,
+    equal(live.call({"calls": rep["system"]["calls"]}, live.OWN_CALL)["count"], forks + 2 * 500,
           "the calls that each has made")
     equal(len({(t["tid"], t["start_ns"], t["exec"]) for t in rep["tasks"]}), made,
           "accounts that differ in id, start or image")
