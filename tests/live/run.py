@@ -470,7 +470,9 @@ def counts_of_calls():
         equal(sums[name]["count"], count, "count of " + name)
         equal(sums[name]["errors"], errors, "errors of " + name)
     unknown = [v for k, v in call_sums(rep["tasks"]).items() if k[1] == 1000]
-    equal([(v["count"], v["errors"]) for v in unknown], [(rounds, rounds)], "call 1000")
+    # powerpc traces no call that it does not have (do_syscall_trace_enter in its ptrace.c)
+    want = [] if os.uname().machine.startswith("ppc") else [(rounds, rounds)]
+    equal([(v["count"], v["errors"]) for v in unknown], want, "call 1000")
     for t in rep["tasks"]:
         equal(call(t, "getppid")["count"], 2 * n, "getppid of task %d" % t["tid"])
 
