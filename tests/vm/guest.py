@@ -334,7 +334,7 @@ def ids_come_round():
     """Thousands of tasks on a few hundred ids: each has an account of its own."""
     least, path = 301, "/proc/sys/kernel/pid_max" # RESERVED_PIDS + 1 of kernel/pid.c
     before = get(path)
-    most = max(least, max(int(p) for p in os.listdir("/proc") if p.isdigit()) + 100)
+    most = max(least, max(int(p) for p in os.listdir("/proc") if p.isdigit()) + 300)
     forks = max(1500, 2 * most)
     put(path, str(most))
     try:

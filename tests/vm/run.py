@@ -88,13 +88,14 @@ UNPROVEN = "it has not passed three times in a row on a busy machine"
 GUESTS = [
     # The order in which they run: where time is short, the last are left out.
     Guest("amd64-6.1", "amd64", DEBIAN_6_1, [
-        VERIFY, Step("bpf, few ids", ["ids_come_round"]), Step("bpf", LAWS, "", REST),
-        Step("bpf, raw_tp", [], RAW, FEW + MORE), Step("bpf, hash", FEW[:1], HASH, FEW[1:] + MORE),
-        Step("perf", [], PERF, RING_MORE)], takes=150),
+        VERIFY, Step("bpf, few ids", [], "", ["ids_come_round"]), Step("bpf", LAWS, "", REST),
+        Step("bpf, raw_tp", [], RAW, FEW + MORE), Step("bpf, hash", [], HASH, FEW + MORE),
+        Step("perf", [], PERF, RING_MORE)], takes=120),
     Guest("amd64-6.12", "amd64", DEBIAN_6_12, [
         VERIFY, Step("bpf", LAWS[:2], "", LAWS[2:] + MORE), Step("bpf, raw_tp", FEW[:1], RAW, FEW[1:]),
         Step("bpf, hash", [], HASH, FEW),
-        Step("bpf, CPU hotplug", HOTPLUG, "", ["cpu_offline_from_the_start"])], takes=120),
+        # a host that is busy keeps the CPU that came from its first event for longer than is allowed
+        Step("bpf, CPU hotplug", [], "", HOTPLUG + ["cpu_offline_from_the_start"])], takes=120),
     Guest("ppc64el-6.12-hash", "ppc64el", POWER_6_12, [
         Step("bpf", HCALLS, "", FEW)], "hash MMU, XIVE", "disable_radix", takes=60),
     Guest("ppc64el-6.1", "ppc64el", POWER_6_1, [
@@ -111,7 +112,7 @@ GUESTS = [
         VERIFY_MORE, Step("bpf", FEW[:1], "", FEW[1:])], "lockdown",
           "lsm=lockdown,capability lockdown=confidentiality", takes=60, hand=UNPROVEN),
     Guest("amd64-6.12-rings", "amd64", DEBIAN_6_12, [
-        Step("perf, CPU hotplug", RINGS[:1], "", RINGS[1:])], takes=40),
+        Step("perf, CPU hotplug", RINGS[:1], "", RINGS[1:])], takes=40, hand=UNPROVEN),
     Guest("ppc64el-6.12", "ppc64el", POWER_6_12, [
         VERIFY, Step("bpf", FEW[:1] + HCALLS[:1], "", FEW[1:] + MORE)], "radix MMU, XIVE", takes=90,
           hand=UNPROVEN),
