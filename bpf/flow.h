@@ -593,7 +593,9 @@ flow_cold int flow_surplus_leave(flow_who p, struct acct_task *t, struct acct_cp
 {
 	struct acct_link *l = link_find(p, btf);
 
-	if (link_usable(l)) {
+	/* One that was given a slot while it ran has its own account, and is no surplus any more.
+	 */
+	if (link_usable(l) && !l->slot) {
 		l->st = t->st;
 		acct_pop_enter(link_pop(l, c), n, t->st.cls);
 	}

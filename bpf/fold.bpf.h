@@ -34,6 +34,7 @@
 struct {
 	struct acct_now now;
 	struct acct_fold_key key, old;
+	struct acct_chunk rows; /* interrupts, which go on meanwhile, take from the CPU's own */
 } fold_scratch;
 
 /* ---- one record each; the result is the next one of the list ---- */
@@ -112,7 +113,7 @@ __noinline int fold_sums(struct acct_cpu *c, struct acct_task *t, __u32 slot, __
 	if (!c || !t || !s)
 		return 0;
 	tag = t->tag;
-	row = acct_env_row(c, t, slot, cpu, &tag);
+	row = row_get(&fold_scratch.rows, c, t, slot, cpu, &tag);
 	if (!row)
 		return 0;
 	r = &row->bank[tag & 1];

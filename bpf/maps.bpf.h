@@ -41,7 +41,7 @@ ARRAY(calls, struct acct_call, BPF_F_MMAPABLE);
 ARRAY(rows, struct acct_row, BPF_F_MMAPABLE);
 ARRAY(icalls, struct acct_call, BPF_F_MMAPABLE);
 ARRAY(hctl, struct acct_ctl, 0); /* ctl again, for hypervisor call programs, see above */
-INDEX(call_index);		 /* (slot, call) -> calls, (slot, cpu) -> rows: task context only */
+INDEX(call_index);		 /* (slot, call) -> calls, (slot, cpu) -> rows */
 INDEX(icall_index);		 /* (slot, call) -> icalls: interrupts only */
 STACK(free_tasks);		 /* slots */
 STACK(free_calls);		 /* first record of a free chunk; the same for the others */
@@ -276,8 +276,10 @@ __noinline __u32 call_make(struct acct_cpu *c, struct acct_task *t, __u32 slot, 
 	if (!idx)
 		return 0;
 	call = bpf_map_lookup_elem(&calls, &idx);
-	if (!call || bpf_map_update_elem(&call_index, &k, &idx, BPF_ANY))
+	if (!call || bpf_map_update_elem(&call_index, &k, &idx, BPF_ANY)) {
+		c->calls.next--; /* the next one may find room in the index */
 		return 0;
+	}
 	call->slot = slot;
 	call->key = key;
 	call->next = t->calls;
@@ -314,8 +316,10 @@ acct_inline struct acct_call *acct_env_call(struct acct_cpu *c, struct acct_task
 	return call_get(c, t, c->slot, key, tag);
 }
 
-acct_inline struct acct_row *acct_env_row(struct acct_cpu *c, struct acct_task *t, __u32 slot,
-					  __u32 cpu, __u64 *tag)
+/* The record of the task in slot on `cpu`; a new one comes from `chunk`, which is the caller's. */
+static __always_inline struct acct_row *row_get(struct acct_chunk *chunk, struct acct_cpu *c,
+						struct acct_task *t, __u32 slot, __u32 cpu,
+						__u64 *tag)
 {
 	struct acct_index_key k = {.slot = slot, .key = KEY_ROW(cpu)};
 	__u32 idx = 0, *found = bpf_map_lookup_elem(&call_index, &k);
@@ -324,10 +328,11 @@ acct_inline struct acct_row *acct_env_row(struct acct_cpu *c, struct acct_task *
 	if (found)
 		idx = *found;
 	else
-		idx = chunk_take(&c->rows, &free_rows, &keep.rows);
+		idx = chunk_take(chunk, &free_rows, &keep.rows);
 	row = idx ? bpf_map_lookup_elem(&rows, &idx) : NULL;
 	if (row && !found) {
 		if (bpf_map_update_elem(&call_index, &k, &idx, BPF_ANY)) {
+			chunk->next--;
 			row = NULL;
 		} else {
 			row->slot = slot;
@@ -343,6 +348,13 @@ acct_inline struct acct_row *acct_env_row(struct acct_cpu *c, struct acct_task *
 		row = bpf_map_lookup_elem(&rows, &idx);
 	}
 	return row;
+}
+
+/* Interrupts are off: at a switch, or a migration. */
+acct_inline struct acct_row *acct_env_row(struct acct_cpu *c, struct acct_task *t, __u32 slot,
+					  __u32 cpu, __u64 *tag)
+{
+	return row_get(&c->rows, c, t, slot, cpu, tag);
 }
 
 /* Handlers of one class do not nest: each class has a list of its own. */

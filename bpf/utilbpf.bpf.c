@@ -365,7 +365,7 @@ static __always_inline int on_sched_process_fork(__u64 *ctx, const bool btf)
 
 	if (!event(&n, &c))
 		return 0;
-	c->events++;
+	__sync_fetch_and_add(&c->events, 1); /* a wakeup may interrupt */
 	fold_before(c, &n);
 	flow_fork((void *)ctx[0], (void *)ctx[1], c, &n, btf);
 	return 0;
@@ -379,7 +379,7 @@ static __always_inline int on_sched_process_exec(__u64 *ctx, const bool btf)
 
 	if (!event(&n, &c))
 		return 0;
-	c->events++;
+	__sync_fetch_and_add(&c->events, 1); /* a wakeup may interrupt */
 	fold_before(c, &n);
 	flow_exec((void *)ctx[0], (__u32)ctx[1], c, &n, btf);
 	return 0;
@@ -393,7 +393,7 @@ static __always_inline int on_sched_process_exit(__u64 *ctx, const bool btf)
 
 	if (!event(&n, &c))
 		return 0;
-	c->events++;
+	__sync_fetch_and_add(&c->events, 1); /* a wakeup may interrupt */
 	flow_exit((void *)ctx[0], c, &n, btf);
 	return 0;
 }
@@ -543,8 +543,7 @@ static __noinline int user_changed(struct task_struct *p, struct acct_cpu *c, co
  * True when the running task is not selected: its calls are nothing to us, before the clock is
  * read. At the end of a call it may have become another user.
  */
-static __always_inline bool call_skip(struct acct_cpu **cpu, struct task_struct **task,
-				      const bool exits, const bool btf)
+static __always_inline bool call_skip(const bool exits, const bool btf)
 {
 	__u32 i = bpf_get_smp_processor_id();
 	struct task_struct *p = current_task(btf);
@@ -568,7 +567,7 @@ static __always_inline struct acct_task *call_event(struct acct_now *n, struct a
 {
 	if (!acct_epoch(&ctl))
 		return NULL;
-	if (flow_selects() && call_skip(cpu, p, exits, btf))
+	if (flow_selects() && call_skip(exits, btf))
 		return NULL;
 	/* What needs no time comes before the clock: reading it waits for the kernel's entry
 	 * anyway. */

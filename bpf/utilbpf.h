@@ -350,7 +350,8 @@ struct acct_cpu {
 	__u64 irq_events, irq_unmatched, irq_dropped;
 	struct acct_frame stack[ACCT_DEPTH];
 	struct acct_chunk icalls[AC_STEAL_NR];
-	/* written by task-context programs only */
+	/* written by the programs of system calls and of tasks; a wakeup, or a migration, may
+	   interrupt those of fork, exec and exit */
 	__u64 irq_seen;		  /* irq_events when taken[] was last brought up to total[] */
 	__u64 taken[AC_STEAL_NR]; /* how much of total[] tasks have been charged */
 	__u64 events, unmatched, dropped_tasks, dropped_calls, lost_tasks;

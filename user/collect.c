@@ -215,8 +215,7 @@ static void law_of_task(struct collect *c, const struct acct_task *task, const s
 }
 
 /*
- * Adds a completed copy: its bank of the window, its rows and calls, its open call. dead_end: the
- * task has ended within the window.
+ * Adds a completed copy: its bank of the window, its rows and calls, its open call.
  */
 static void add_task(struct collect *c, const struct tables *t, const struct who *w,
 		     const struct acct_task *task, const struct window *win)

@@ -31,7 +31,7 @@ static void add_name(void *ctx, uint64_t id, const char *path)
 		return;
 	}
 	l->names = v;
-	(void)path; /* for now: the cache of names keeps its own */
+	(void)path; /* is valid within this call only; the cache of names keeps its own */
 	v[l->nr_names++] = (struct ledger_name){id, names__cgroup(x->names, id)};
 }
 

@@ -641,5 +641,9 @@ int report__fold_depth(struct report *r, struct names *names, unsigned int depth
 {
 	struct depth d = {names, depth};
 
-	return depth ? groups_fold(r, into_depth, &d) : 0;
+	int err = depth ? groups_fold(r, into_depth, &d) : 0;
+
+	if (depth)
+		r->sys_groups = r->nr_groups;
+	return err;
 }

@@ -158,7 +158,6 @@ static void task_cpu_add(struct totals *tot, uint32_t task, uint32_t cpu, const 
 	sums_add(tc->ns, ns);
 }
 
-/* Times and switches on one CPU. */
 void totals__sums(struct totals *tot, const struct who *w, uint32_t cpu, const struct acct_sums *s)
 {
 	struct rep_cpu *row = cpu_row(tot, cpu);
@@ -204,8 +203,6 @@ void totals__sums(struct totals *tot, const struct who *w, uint32_t cpu, const s
 	}
 }
 
-/* add_sums() of nothing but time off the CPU: most tasks sleep, and this is all there is to add of
- * them. */
 void totals__off(struct totals *tot, const struct who *w, uint32_t cpu, uint8_t cls, uint64_t ns)
 {
 	if (cpu < tot->nskip && tot->skip[cpu])
@@ -234,8 +231,10 @@ static uint32_t group_find(struct totals *tot, uint64_t cgroup)
 	uint32_t i = hash__get(&tot->groups, key, 0, tot->r.nr_groups);
 	struct rep_group *g;
 
-	if (i == HASH_NONE)
+	if (i == HASH_NONE) {
+		tot->err = -ENOMEM;
 		return i;
+	}
 	if (i < tot->r.nr_groups) {
 		/* The group itself, among those that are added up in it. */
 		if (key != cgroup && !tot->r.groups[i].id &&
@@ -273,12 +272,15 @@ static void comm_copy(char *to, const char *from)
  */
 static bool first_seen(struct totals *tot, const struct acct_ident *id, uint64_t group)
 {
-	uint64_t task = id->start ^ (uint64_t)id->tid << 40 ^ (uint64_t)id->exec << 20;
-	uint32_t next = tot->seen.used;
+	uint64_t task = (uint64_t)id->tid << 32 | id->exec;
+	uint32_t next = tot->seen.used, at;
 
 	if (!(id->sel & (SEL_CAME | SEL_LEFT)))
 		return true;
-	return hash__get(&tot->seen, task, group, next) == next;
+	at = hash__get(&tot->seen, task, id->start ^ group * 0x9e3779b97f4a7c15ULL, next);
+	if (at == HASH_NONE)
+		tot->err = -ENOMEM;
+	return at == next;
 }
 
 static uint32_t proc_of(struct totals *tot, const struct acct_ident *id, bool other, bool kthread)
@@ -286,8 +288,10 @@ static uint32_t proc_of(struct totals *tot, const struct acct_ident *id, bool ot
 	uint32_t i = hash__get(&tot->procs, id->tgid, id->leader_start, tot->r.nr_procs);
 	struct rep_proc *p;
 
-	if (i == HASH_NONE)
+	if (i == HASH_NONE) {
+		tot->err = -ENOMEM;
 		return i;
+	}
 	if (i == tot->r.nr_procs) {
 		struct held *held = grow(tot, tot->held, &tot->cap_held, i + 1, sizeof(*held));
 
