@@ -907,11 +907,14 @@ acct_inline void flow_fork(flow_who from, flow_who child, struct acct_cpu *c, st
 	__u32 slot, owner;
 	bool in;
 
+	/* Before the child has a link: one that stays unfilled keeps others from filling it in. */
 	parent = flow_current(from, c, n, btf);
+	if (!parent)
+		return;
 	kin = link_find(from, btf);
 	owner = n->cpu + 1;
 	l = link_make(child, owner, btf);
-	if (!parent || !l || l->owner != owner || link_usable(l))
+	if (!l || l->owner != owner || link_usable(l))
 		return;
 	if (kin)
 		l->sel = flow_descent(kin);

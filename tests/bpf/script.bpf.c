@@ -20,8 +20,6 @@ struct script_event event;
 SEC("syscall")
 int apply_event(void *ctx)
 {
-	struct script_event ev = event;
-
-	apply(&ev);
+	apply(&event);
 	return 0;
 }
