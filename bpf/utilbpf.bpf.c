@@ -772,7 +772,8 @@ int raw_seed_cpu(void *ctx)
 	return on_seed_cpu(false);
 }
 
-static __always_inline long free_push(__u32 which, __u32 v)
+/* Global: the verifier walks it once, not each time around a loop. */
+__noinline int free_push(__u32 which, __u32 v)
 {
 	switch (which) {
 	case FILL_TASKS:
