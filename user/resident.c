@@ -314,6 +314,7 @@ static int state_fill(struct resident *x, const struct opts *o, const struct bpf
 		return err;
 	st->told = told;
 	st->t[told & 1].start = r->win.start;
+	st->t[told & 1].before = r->before; /* what came before the first window is not told */
 	collect__save(r->collect, r->ncpus, &st->t[told & 1].carry, resident_others(st, told & 1));
 	st->events = o->events;
 	st->selected = !!(o->sel.kinds & (SELK_TASKS | SELK_CPU));
