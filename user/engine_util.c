@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The host's and the loader's own figures, from /proc, /sys and the clocks. */
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -102,4 +103,11 @@ void engine__cost(struct report *r, uint64_t *cpu_before)
 		fclose(f);
 	}
 	r->cost.loader_rss_bytes = (uint64_t)pages * sysconf(_SC_PAGESIZE);
+}
+
+void engine__realtime(bool on)
+{
+	const struct sched_param prio = {.sched_priority = on ? 1 : 0};
+
+	sched_setscheduler(0, on ? SCHED_RR | SCHED_RESET_ON_FORK : SCHED_OTHER, &prio);
 }

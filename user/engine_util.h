@@ -31,6 +31,15 @@ bool engine__initial_pids(void);
 /* The loader's own memory, and its CPU time since *cpu_before (ns), which moves on. */
 void engine__cost(struct report *r, uint64_t *cpu_before);
 
+/*
+ * Of the calling thread, as far as it is permitted. Niceness is not enough where groups of tasks
+ * share the CPUs, autogroups among them: a group that has little to run on a CPU waits there for
+ * seconds (calc_group_shares() in kernel/sched/fair.c gives it next to no weight), while tables
+ * and rings fill up. So with `on` it comes before every ordinary task: SCHED_RR, which what it
+ * forks does not inherit.
+ */
+void engine__realtime(bool on);
+
 /* The growth of a counter since the last call with *before. */
 static inline uint64_t since_last(uint64_t *before, uint64_t now)
 {
