@@ -33,9 +33,10 @@ const volatile bool have_probe_read = true;
 #define GET(btf, p, field) ((btf) ? (p)->field : BPF_CORE_READ(p, field))
 
 /*
- * What a pointer of a task leads to. By checked reads where those are allowed: for each plain load
- * of a pointer the verifier looks its type up by name, from the first of the kernel's types to the
- * last (btf_find_by_name_kind()), which was more than half the time that loading took.
+ * What a pointer of a task, or a group, leads to. By checked reads where those are allowed: for
+ * each plain load of a pointer the verifier looks its type up by name, from the first of the
+ * kernel's types to the last (btf_find_by_name_kind()), which was more than half the time that
+ * loading took.
  */
 #define FOLLOW(btf, p, pointer, field)                                                             \
 	((btf) && !have_probe_read ? (p)->pointer->field : BPF_CORE_READ(p, pointer, field))
@@ -93,6 +94,8 @@ static __always_inline __u64 task_group(struct task_struct *p, __u32 v1, const b
 			return p->cgroups->dfl_cgrp->kn->id;
 		return BPF_CORE_READ(p, cgroups, dfl_cgrp, kn, id);
 	}
+	if (!have_probe_read)
+		return 0;
 	set = (char *)BPF_CORE_READ(p, cgroups) + bpf_core_field_offset(struct css_set, subsys);
 	if (bpf_probe_read_kernel(&css, sizeof(css), set + controller * sizeof(css)))
 		return 0;
@@ -100,13 +103,13 @@ static __always_inline __u64 task_group(struct task_struct *p, __u32 v1, const b
 }
 
 /* Whether g is a group of the hierarchy v1. */
-static __always_inline bool group_is_ours(struct cgroup *g, __u32 v1)
+static __always_inline bool group_is_ours(struct cgroup *g, __u32 v1, const bool btf)
 {
 	int controller = group_controller(v1);
 
 	if (!v1 || controller < 0)
-		return !BPF_CORE_READ(g, root, hierarchy_id);
-	return BPF_CORE_READ(g, root, subsys_mask) & (1U << controller);
+		return !FOLLOW(btf, g, root, hierarchy_id);
+	return FOLLOW(btf, g, root, subsys_mask) & (1U << controller);
 }
 
 #define TASK_WAKING 0x0200 /* only seen when the state is read too late: it is runnable again */

@@ -428,9 +428,9 @@ static __always_inline int moved(struct cgroup *g, struct task_struct *p, bool a
 	struct acct_move m = {.time = bpf_ktime_get_ns()};
 	__u64 key = all ? GET(btf, p, tgid) | MOVE_ALL : GET(btf, p, pid);
 
-	if (!acct_epoch(&ctl) || !group_is_ours(g, group_v1))
+	if (!acct_epoch(&ctl) || !group_is_ours(g, group_v1, btf))
 		return 0;
-	m.cgroup = BPF_CORE_READ(g, kn, id);
+	m.cgroup = FOLLOW(btf, g, kn, id);
 	bpf_map_update_elem(&moves, &key, &m, BPF_ANY);
 	flow_bump();
 	return 0;
@@ -471,7 +471,7 @@ static __always_inline int on_cgroup_mkdir(__u64 *ctx, const bool btf)
 	__u64 id;
 	__u8 one = 1;
 
-	if (!path || !have_probe_read || !group_is_ours(g, group_v1))
+	if (!path || !have_probe_read || !group_is_ours(g, group_v1, btf))
 		return 0;
 	id = BPF_CORE_READ(g, kn, id);
 	if (bpf_probe_read_kernel_str(path->s, sizeof(path->s), (const char *)ctx[1]) <= 0)
@@ -486,7 +486,8 @@ PROGRAM(cgroup_mkdir)
 
 static __always_inline int on_cgroup_rmdir(__u64 *ctx, const bool btf)
 {
-	__u64 id = BPF_CORE_READ((struct cgroup *)ctx[0], kn, id);
+	struct cgroup *g = (void *)ctx[0];
+	__u64 id = FOLLOW(btf, g, kn, id);
 
 	bpf_map_delete_elem(&sel_groups, &id);
 	return 0;
