@@ -84,10 +84,9 @@ struct {
 } sel_ids SEC(".maps");
 
 struct {
-	__uint(type,
-	       BPF_MAP_TYPE_HASH); /* preallocated: kernels before 6.1 warn of others in raw_tp */
-	__uint(max_entries, 1);
-	__type(key, __u64); /* ids of the groups that are selected */
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* preallocated: before 6.1 kernels warn of others in raw_tp */
+	__type(key, __u64);	/* ids of the groups that are selected */
 	__type(value, __u8);
 } sel_groups SEC(".maps");
 

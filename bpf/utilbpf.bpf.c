@@ -468,8 +468,9 @@ static __always_inline int on_cgroup_mkdir(__u64 *ctx, const bool btf)
 	struct cgroup *g = (void *)ctx[0];
 	__u32 zero = 0;
 	struct acct_path *path = bpf_map_lookup_elem(&path_buffer, &zero);
+	struct acct_cpu *c;
+	__u8 one = 1, lost = 0;
 	__u64 id;
-	__u8 one = 1;
 
 	if (!path || !have_probe_read || !group_is_ours(g, group_v1, btf))
 		return 0;
@@ -478,8 +479,12 @@ static __always_inline int on_cgroup_mkdir(__u64 *ctx, const bool btf)
 		return 0;
 	bpf_map_update_elem(&group_paths, &id, path, BPF_ANY);
 	for (__u32 i = 0; i < sel_paths && i < SEL_GLOBS; i++)
-		if (path_matches(sel_comms + i, path))
-			bpf_map_update_elem(&sel_groups, &id, &one, BPF_ANY);
+		if (path_matches(sel_comms + i, path) &&
+		    bpf_map_update_elem(&sel_groups, &id, &one, BPF_ANY))
+			lost = 1;
+	c = lost ? cpu_get(bpf_get_smp_processor_id()) : NULL;
+	if (c) /* its tasks will count as not selected */
+		__sync_fetch_and_add(&c->lost_tasks, 1);
 	return 0;
 }
 PROGRAM(cgroup_mkdir)

@@ -12,9 +12,10 @@
 #include "bpf_select.h"
 #include "clock.h"
 
-#define GROUPS_MOST (1U << 20) /* selected ones; memory is used as they come */
-#define MOVES	    4096
-#define PATHS	    1024
+#define GROUPS_NEW                                                                                 \
+	8192 /* room for selected ones that are made later, and for as many as are there */
+#define MOVES 4096
+#define PATHS 1024
 
 /* As in maps.bpf.h. */
 struct sel_id {
@@ -40,6 +41,31 @@ static uint32_t at_least_one(size_t n)
 	return n ? (uint32_t)n : 1;
 }
 
+struct counting {
+	const struct selection *sel;
+	uint32_t n;
+};
+
+static void count_group(void *ctx, uint64_t id, const char *path)
+{
+	struct counting *c = ctx;
+
+	(void)id;
+	c->n += sel__cgroup(c->sel, path);
+}
+
+/* How many selected groups there is to be room for. Where they cannot be listed,
+ * bpf_select__fill() says so. */
+static uint32_t groups_most(const struct bpf_load *l)
+{
+	struct counting c = {&l->o->sel, 0};
+
+	if (!(c.sel->kinds & SELK_CGROUP))
+		return 1;
+	names__cgroup_each(l->rd->names, count_group, &c);
+	return 2 * c.n + GROUPS_NEW;
+}
+
 void bpf_select__size(struct bpf_load *l)
 {
 	const struct selection *s = &l->o->sel;
@@ -49,7 +75,7 @@ void bpf_select__size(struct bpf_load *l)
 
 	bpf_map__set_max_entries(k->maps.sel_ids, at_least_one(s->pids.n + s->tids.n + s->uids.n));
 	bpf_map__set_max_entries(k->maps.sel_globs, at_least_one(s->nr_comms + s->nr_cgroups));
-	bpf_map__set_max_entries(k->maps.sel_groups, s->kinds & SELK_CGROUP ? GROUPS_MOST : 1);
+	bpf_map__set_max_entries(k->maps.sel_groups, groups_most(l));
 	bpf_map__set_max_entries(k->maps.moves, MOVES / part);
 	bpf_map__set_max_entries(k->maps.group_paths, PATHS / part);
 }
