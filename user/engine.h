@@ -58,7 +58,7 @@ struct engine_ops {
 };
 
 #define ENGINE_POLL_NS	 25000000ULL
-#define ENGINE_POLL_SLOW (4 * ENGINE_POLL_NS)
+#define ENGINE_POLL_SLOW (2 * ENGINE_POLL_NS)
 
 enum {
 	REPLAY_MORE,   /* call again: this is only to look after signals */

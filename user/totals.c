@@ -88,7 +88,7 @@ void totals__call(struct totals *tot, const struct who *w, const struct rep_call
 	bag_add(tot, &tot->sys_bag, 0, call);
 	if (w->cpu_only)
 		return;
-	if (tot->selected && w->proc != HASH_NONE)
+	if (tot->selected && w->counted)
 		bag_add(tot, &tot->sel_bag, 0, call);
 	if (w->group != HASH_NONE)
 		bag_add(tot, &tot->group_bag, w->group, call);
@@ -101,7 +101,7 @@ void totals__call(struct totals *tot, const struct who *w, const struct rep_call
 static void held_add(struct totals *tot, uint32_t proc)
 {
 	struct held *h = &tot->held[proc];
-	struct who w = {.group = h->group, .proc = proc, .task = HASH_NONE};
+	struct who w = {.counted = 1, .group = h->group, .proc = proc, .task = HASH_NONE};
 
 	if (h->call.open)
 		totals__call(tot, &w, &h->call);
@@ -283,15 +283,18 @@ static bool first_seen(struct totals *tot, const struct acct_ident *id, uint64_t
 	return at == next;
 }
 
+/* Below LEVEL_PROCESS they are only counted: a window may see millions. */
 static uint32_t proc_of(struct totals *tot, const struct acct_ident *id, bool other, bool kthread)
 {
-	uint32_t i = hash__get(&tot->procs, id->tgid, id->leader_start, tot->r.nr_procs);
+	bool told = tot->level >= LEVEL_PROCESS;
+	uint32_t i = hash__get(&tot->procs, id->tgid, id->leader_start,
+			       told ? tot->r.nr_procs : tot->procs.used);
 	struct rep_proc *p;
 
-	if (i == HASH_NONE) {
+	if (i == HASH_NONE)
 		tot->err = -ENOMEM;
-		return i;
-	}
+	if (i == HASH_NONE || !told)
+		return HASH_NONE;
 	if (i == tot->r.nr_procs) {
 		struct held *held = grow(tot, tot->held, &tot->cap_held, i + 1, sizeof(*held));
 
@@ -373,6 +376,7 @@ struct who totals__who(struct totals *tot, const struct acct_ident *id, const st
 	w.group = group_of(tot, id->cgroup);
 	if (w.group != HASH_NONE)
 		tot->r.groups[w.group].tasks += first_seen(tot, id, id->cgroup + 1) ? n : 0;
+	w.counted = 1;
 	w.proc = proc_of(tot, id, other && !id->tgid, st->flags & AS_KTHREAD);
 	if (w.proc != HASH_NONE)
 		tot->r.procs[w.proc].tasks += first ? n : 0;
@@ -387,10 +391,11 @@ struct who totals__who(struct totals *tot, const struct acct_ident *id, const st
 
 void totals__alive(struct totals *tot, const struct who *w)
 {
-	if (w->proc == HASH_NONE)
+	if (!w->counted)
 		return;
 	tot->r.sys_alive++;
-	tot->r.procs[w->proc].alive++;
+	if (w->proc != HASH_NONE)
+		tot->r.procs[w->proc].alive++;
 	if (w->group != HASH_NONE)
 		tot->r.groups[w->group].alive++;
 }
@@ -499,7 +504,7 @@ void totals__finish(struct totals *tot, const bool *online, uint64_t elapsed)
 	}
 	r->nr_cpus = n;
 	r->sys_ns[AC_IDLE] = r->sys_cpu_ns[AC_IDLE];
-	r->sys_procs = r->nr_procs;
+	r->sys_procs = tot->procs.used;
 	r->sys_groups = r->nr_groups;
 	for (size_t i = 0; i < r->nr_groups; i++) {
 		const char *name =

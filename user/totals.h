@@ -21,7 +21,8 @@ struct bag {
 
 /* Which entities a record adds to: indices, HASH_NONE: none of that kind. */
 struct who {
-	uint32_t cpu_only; /* an idle task: CPU row and system calls */
+	uint16_t cpu_only; /* an idle task: CPU row and system calls */
+	uint16_t counted;  /* among the tasks that are told of */
 	uint32_t group, proc, task;
 };
 
@@ -36,7 +37,7 @@ struct totals {
 	uint32_t nskip;
 	struct report r; /* under construction */
 	size_t cap_groups, cap_procs, cap_tasks;
-	struct hash groups, procs;
+	struct hash groups, procs; /* procs has all; r.procs only from LEVEL_PROCESS on */
 	struct bag sys_bag, sel_bag, group_bag, proc_bag, task_bag;
 	struct rep_task_cpu *task_cpus; /* of all tasks; r.tasks[].cpus is set at the end */
 	size_t nr_task_cpus, cap_task_cpus;
