@@ -284,7 +284,8 @@ def law_task(t, win):
 def law_cpus(rep):
     win = rep["window"]
     for c in rep["cpus"]:
-        equal(oncpu(c) + c["idle_ns"], win["elapsed_ns"], "window of CPU %d" % c["cpu"])
+        equal(oncpu(c) + c["idle_ns"], win["elapsed_ns"],
+              "window of CPU %d, quality %s" % (c["cpu"], rep["quality"]))
 
 
 def law_system(rep):
