@@ -503,7 +503,8 @@ int bpf_load__open(struct bpf_load *l)
 		return bpf_load__fail(l, err, "cannot set up the tables: %s; %s", strerror(-err),
 				      bpf_load__advice(err));
 	/* From now on tables fill up. A server is not to be first with all that it is asked. */
-	if (l->o->action != ACTION_SERVE)
+	l->realtime = l->o->action != ACTION_SERVE;
+	if (l->realtime)
 		engine__realtime(true);
 	err = attach(l);
 	return err ? err : bpf_select__fill(l);
@@ -511,7 +512,8 @@ int bpf_load__open(struct bpf_load *l)
 
 void bpf_load__close(struct bpf_load *l)
 {
-	engine__realtime(false);
+	if (l->realtime) /* a server's filter would refuse that */
+		engine__realtime(false);
 	if (l->skel && l->skel->bss && !l->keep)
 		*(volatile __u32 *)&l->skel->bss->ctl.epoch = 0;
 	for (size_t i = 0; i < l->nr_links; i++)

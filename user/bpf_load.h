@@ -31,7 +31,8 @@ struct bpf_load {
 	struct utilbpf_bpf *skel;
 	struct bpf_attached *links;
 	size_t nr_links;
-	bool keep; /* the programs outlive this process: closing does not stop them */
+	bool keep;     /* the programs outlive this process: closing does not stop them */
+	bool realtime; /* it has become so before it attached */
 };
 
 /* 0, or -errno with l->why filled in; bpf_load__close() is due in both cases. */
