@@ -20,14 +20,12 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -50,9 +48,6 @@
 #define BATCH 2048
 /* Part of the memory that queues may take before rings are left to overflow. */
 #define QUEUE_PART 16
-
-#define READER_PRIORITY 1
-#define READER_NICE	(-15)
 
 struct group_path {
 	uint64_t id;
@@ -372,15 +367,6 @@ static void acknowledge(struct engine *e, const struct epoll_event *ev, int n)
 			epoll_ctl(e->pe->epfd, EPOLL_CTL_DEL, ev[i].data.fd, NULL);
 }
 
-/* First of all real-time threads' least; where that is not allowed, as nice as may be. */
-static void go_first(void)
-{
-	struct sched_param p = {.sched_priority = READER_PRIORITY};
-
-	if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &p))
-		setpriority(PRIO_PROCESS, 0, READER_NICE);
-}
-
 static void *reader(void *arg)
 {
 	struct epoll_event ev[64];
@@ -391,7 +377,7 @@ static void *reader(void *arg)
 	sem_post(&e->is_there);
 	while (sem_wait(&e->may_run) && errno == EINTR)
 		;
-	go_first();
+	engine__realtime(true);
 	while (!stop) {
 		int n = e->pe ? epoll_wait(e->pe->epfd, ev, 64, PASS_MS) : 0;
 
