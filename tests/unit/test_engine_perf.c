@@ -63,6 +63,11 @@ void engine__host(struct report *r, uint32_t possible, const bool *online)
 		r->host.cpus_online += online[i];
 }
 
+void engine__realtime(bool on)
+{
+	(void)on;
+}
+
 void engine__cost(struct report *r, uint64_t *cpu_before)
 {
 	(void)r, (void)cpu_before;
