@@ -46,6 +46,30 @@ static __always_inline bool event(struct acct_now *n, struct acct_cpu **c)
 	return *c;
 }
 
+/*
+ * The same for what changes two records: the reader of a window does not look until such a program
+ * has done both, however long a hypervisor holds its CPU up after the clock was read. Ends with
+ * event_done().
+ */
+static __always_inline bool event_of_two(struct acct_now *n, struct acct_cpu **c)
+{
+	if (!acct_epoch(&ctl))
+		return false;
+	n->cpu = bpf_get_smp_processor_id();
+	*c = cpu_get(n->cpu);
+	if (!*c)
+		return false;
+	*(volatile __u32 *)&(*c)->within = 1;
+	acct_time(n, &ctl, bpf_ktime_get_ns());
+	return true;
+}
+
+static __always_inline void event_done(struct acct_cpu *c)
+{
+	acct_barrier();
+	*(volatile __u32 *)&c->within = 0;
+}
+
 /* ---- what flow.h asks of a task ---- */
 
 static __always_inline const struct acct_ctl *windows(void)
@@ -314,13 +338,14 @@ static __always_inline int on_sched_switch(__u64 *ctx, const bool btf)
 	struct acct_now n;
 	struct acct_cpu *c;
 
-	if (!event(&n, &c))
+	if (!event_of_two(&n, &c))
 		return 0;
 	c->events++;
 	t = flow_current(prev, c, &n, btf);
 	if (t)
 		flow_leave(prev, t, leave_class(ctx, prev, btf), c, &n, btf);
 	flow_enter((void *)ctx[2], c, &n, btf);
+	event_done(c);
 	return 0;
 }
 PROGRAM(sched_switch)
@@ -363,11 +388,12 @@ static __always_inline int on_sched_process_fork(__u64 *ctx, const bool btf)
 	struct acct_now n;
 	struct acct_cpu *c;
 
-	if (!event(&n, &c))
+	if (!event_of_two(&n, &c))
 		return 0;
 	__sync_fetch_and_add(&c->events, 1); /* a wakeup may interrupt */
 	fold_before(c, &n);
 	flow_fork((void *)ctx[0], (void *)ctx[1], c, &n, btf);
+	event_done(c);
 	return 0;
 }
 PROGRAM(sched_process_fork)
@@ -377,11 +403,12 @@ static __always_inline int on_sched_process_exec(__u64 *ctx, const bool btf)
 	struct acct_now n;
 	struct acct_cpu *c;
 
-	if (!event(&n, &c))
+	if (!event_of_two(&n, &c))
 		return 0;
 	__sync_fetch_and_add(&c->events, 1); /* a wakeup may interrupt */
 	fold_before(c, &n);
 	flow_exec((void *)ctx[0], (__u32)ctx[1], c, &n, btf);
+	event_done(c);
 	return 0;
 }
 PROGRAM(sched_process_exec)

@@ -336,10 +336,10 @@ struct acct_cpu {
 	__u32 gen;    /* and the generation of that */
 	__u64 seated; /* since when */
 	__u64 ran; /* its sum_exec_runtime then: tells when it left, should that event be missed */
-	__u32 moves; /* acct_ctl.moves up to which its group and selection are known */
-	__u32 skip;  /* this CPU is not selected; written by the loader, at the start */
-	__u32 uid;   /* of the running task, where users are selected */
-	__u32 pad;
+	__u32 moves;  /* acct_ctl.moves up to which its group and selection are known */
+	__u32 skip;   /* this CPU is not selected; written by the loader, at the start */
+	__u32 uid;    /* of the running task, where users are selected */
+	__u32 within; /* 1: in the middle of a switch, a fork or an exec, its clock read or not */
 	/* written by interrupt programs only */
 	__u32 depth;
 	__u32 irq_epoch;

@@ -29,7 +29,7 @@ $(SD)/libuser.a: $(T_SRCS:user/%.c=$(SD)/%.o)
 	$(Q)rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-$(SD)/test_acct $(SD)/test_feed: $(EVENTS:tests/events/%.c=$(SD)/%.o)
+$(SD)/test_acct $(SD)/test_feed $(SD)/test_collect: $(EVENTS:tests/events/%.c=$(SD)/%.o)
 
 $(SD)/test_%: tests/unit/test_%.c $(SD)/libuser.a
 	$(say) LINK $@

@@ -44,7 +44,7 @@ static const struct feature features[] = {
 
 /*
  * For tests: UTILBPF_WITHOUT=tp_btf,task_storage,global_functions,probe_read does without what this
- * kernel has, as on one that lacks it.
+ * kernel has, as on one that lacks it; punctuality: as on a machine that holds us up.
  */
 static bool without(const char *what)
 {
@@ -134,6 +134,7 @@ static void configure(struct bpf_load *l)
 	bpf_select__configure(l);
 	l->skel->rodata->have_prev_state = bpf_probe__tp_args("sched_switch", 4);
 	l->skel->rodata->have_storage = storage_usable(l->o->events);
+	l->rd->unpunctual = without("punctuality");
 	l->skel->rodata->have_probe_read = !without("probe_read") && bpf_probe__read();
 	l->skel->rodata->calls_told = l->o->events & EV_SYSCALLS;
 }

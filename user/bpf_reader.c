@@ -134,13 +134,22 @@ static void publish_time(struct bpf_reader *r, uint32_t epoch, uint64_t start)
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
-/* After that: the number that makes it count. */
+/*
+ * After that: the number that makes it count. When this process is held up between its last look at
+ * the clock and this store, programs have put time past the boundary into the window before it.
+ */
 static void publish_epoch(struct bpf_reader *r, uint32_t epoch)
 {
+	uint64_t start = r->ctl->start[epoch & 3];
 	__u32 zero = 0;
 
+	if (r->unpunctual && !(epoch & 1))
+		clock_sleep_until(start + SETTLE_NS);
 	*(volatile __u32 *)&r->ctl->epoch = epoch;
 	bpf_map_update_elem(r->hctl, &zero, r->ctl, BPF_ANY);
+	r->late = clock_ns();
+	if (r->late < start)
+		r->late = 0;
 }
 
 void bpf_reader__publish(struct bpf_reader *r, uint32_t epoch, uint64_t start)
@@ -198,23 +207,21 @@ void bpf_reader__announce(struct bpf_reader *r, uint64_t end)
 		set_end(r, end);
 }
 
-/*
- * True when a program of the ended window is still in the middle of a switch on this CPU: whoever
- * was there has left, and nobody has come yet. A hypervisor may hold it up there for long.
- */
-static bool switching(const struct bpf_reader *r, uint32_t cpu)
-{
-	const struct acct_cpu *c = &r->t.cpus[cpu];
-	uint32_t slot = *(const volatile uint32_t *)&c->slot;
-	const struct acct_task *t = &r->t.tasks[slot < r->t.ntasks ? slot : 0];
-	uint64_t tag;
+#define SPINS 10000 /* some microseconds: what a program takes that nobody holds up */
 
-	if (!slot || slot >= r->t.ntasks)
-		return false;
-	tag = *(const volatile __u64 *)&t->tag;
-	if ((uint32_t)tag > r->win.epoch) /* that one is past the boundary */
-		return false;
-	return !acct_on_cpu(&t->st) || t->id.end;
+/*
+ * True when a program is in the middle of changing two records on this CPU, and may have read its
+ * clock before the boundary: the one may have been told by the time it comes to the other. A
+ * hypervisor may hold it up there for long.
+ */
+static bool within(const struct bpf_reader *r, uint32_t cpu)
+{
+	const volatile uint32_t *v = &r->t.cpus[cpu].within;
+
+	for (int i = 0; i < SPINS && !r->cpus.copied; i++)
+		if (!*v)
+			return false;
+	return *v;
 }
 
 #define HELD_UP_NS 1000000ULL
@@ -248,7 +255,7 @@ static void wait_for_cpus(struct bpf_reader *r, bool (*in_it)(const struct bpf_r
 void bpf_reader__settle(struct bpf_reader *r)
 {
 	clock_sleep_until(r->win.end + SETTLE_NS);
-	wait_for_cpus(r, switching);
+	wait_for_cpus(r, within);
 }
 
 void bpf_reader__end(struct bpf_reader *r, uint64_t end)
@@ -459,13 +466,16 @@ int bpf_reader__take(struct bpf_reader *rd, struct report *r)
 	if (err)
 		return err;
 	drop_partial(rd);
+	rd->win.late = rd->late;
+	rd->win.loose |= !!rd->late;
 	names__new_window(rd->names);
 	names__load_irqs(rd->names, NULL);
 	err = collect__window(rd->collect, &rd->t, &rd->win, r);
 	fill_quality(rd, r);
 	engine__cost(r, &rd->cpu_before);
 	r->cost.map_bytes = bpf_reader__map_bytes(rd);
-	rd->win = (struct window){rd->win.epoch + 1, rd->win.end, 0, 0};
+	rd->win = (struct window){
+		.epoch = rd->win.epoch + 1, .start = rd->win.end, .loose = rd->late};
 	engine__online(rd->online, rd->ncpus);
 	return err;
 }

@@ -16,6 +16,8 @@
 /* How far ahead of its time a boundary is published, and how long after it tables are read. */
 #define AHEAD_NS  1000000ULL
 #define SETTLE_NS 2000000ULL
+/* As often in a row a boundary may be late; then the residual tells. */
+#define LATE_N 10
 
 struct bpf_table {
 	int fd;
@@ -55,6 +57,9 @@ struct bpf_reader {
 	uint32_t absent;  /* as in struct report: what is not watched */
 	bool watch_calls; /* system calls tell what a running task does */
 	struct window win;
+	bool unpunctual; /* every other boundary is late: a test's */
+	uint64_t late; /* the last boundary was published by then, not in time: see publish_epoch()
+			*/
 	uint64_t index;
 	struct bpf_before before;
 	uint64_t cpu_before; /* loader's CPU time up to the last report, ns */
@@ -89,7 +94,10 @@ void bpf_reader__settle(struct bpf_reader *r);
 /* At the first window's start: the counts of quality and cost begin there. */
 void bpf_reader__forget_warmup(struct bpf_reader *r);
 
-/* Makes *r of the ended window and goes on to the next one. 0 or -errno. */
+/*
+ * Makes *r of the ended window and goes on to the next one. 0 or -errno. When its end was late, it
+ * has time of the next one, which misses it: only both together (report__add()) are true.
+ */
 int bpf_reader__take(struct bpf_reader *rd, struct report *r);
 
 /* What the maps take in the kernel, bytes, about. */

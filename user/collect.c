@@ -32,6 +32,7 @@ struct collect {
 	struct hash moves; /* key -> tables.moves */
 	struct pop_sums surplus, rest;
 	uint64_t rest_exited; /* up to the last report */
+	uint32_t held_up;     /* times that a program was waited for in this window */
 	struct acct_sums
 		*others; /* by CPU and parity: what the "(other)" rows were at the last reading */
 };
@@ -200,18 +201,29 @@ static bool task_copy(const struct tables *t, uint32_t slot, struct acct_task *c
 	return false;
 }
 
-/* After add_task(): what it was charged must be its life inside the window. */
-static void law_of_task(struct collect *c, const struct acct_task *task, const struct window *win)
+/* Until when what has happened may be in the window's sums. */
+static uint64_t upto(const struct window *win)
 {
-	const struct acct_bank *b = &task->bank[win->epoch & 1];
+	return win->late ? win->late : win->end;
+}
+
+/* How long it lived in the window, ns. */
+static uint64_t life_of(const struct acct_task *task, const struct window *win)
+{
 	const struct acct_ident *id = &task->id;
 	uint64_t began = id->from ? id->from : id->start;
 	uint64_t from = acct_before(began, win->start) ? win->start : began;
 	uint64_t to = id->end && acct_before(id->end, win->end) ? id->end : win->end;
 
+	return to - from;
+}
+
+/* After add_task(): what it was charged must be its life inside the window. */
+static void law_of_task(struct collect *c, const struct acct_task *task, const struct window *win)
+{
 	/* What was folded for want of room is in the totals, and counted. */
-	if (!b->folded)
-		totals__residual(&c->tot, c->tot.charged - (to - from));
+	if (!task->bank[win->epoch & 1].folded)
+		totals__residual(&c->tot, c->tot.charged - life_of(task, win));
 }
 
 /*
@@ -240,7 +252,7 @@ static void add_task(struct collect *c, const struct tables *t, const struct who
 		rt->state = totals__state(task->id.sel & SEL_LEFT ? task->id.sel >> SEL_CLS_SHIFT
 								  : b->end_cls);
 		if (rt->end_ns &&
-		    !acct_before(rt->end_ns, win->end)) { /* ended just after the window */
+		    !acct_before(rt->end_ns, upto(win))) { /* ended just after the window */
 			rt->end_ns = 0;
 			rt->exited = false;
 		}
@@ -257,7 +269,7 @@ static bool slot_used(const struct collect *c, const struct acct_task *rec, uint
 		return false;
 	/* Its first moment is after the window: the next report's. */
 	return (rec->id.tid || (rec->id.sel & SEL_FOLD)) &&
-	       acct_before(rec->id.from ? rec->id.from : rec->id.start, win->end);
+	       acct_before(rec->id.from ? rec->id.from : rec->id.start, upto(win));
 }
 
 /* Whether rec's task, or image, has ended in `epoch`: nothing is written to it any more. */
@@ -402,11 +414,15 @@ static void dead_push(struct collect *c, uint32_t slot)
 int collect__reap(struct collect *c, const struct tables *t, const struct window *open)
 {
 	/* Its end is not known yet: whatever has happened lies before it. */
-	const struct window win = {open->epoch, open->start, open->start + (1ULL << 62), 0},
+	const struct window win = {.epoch = open->epoch,
+				   .start = open->start,
+				   .end = open->start + (1ULL << 62),
+				   .loose = open->loose},
 			    *w = &win;
 	struct acct_task copy;
 	struct acct_cpu cpu;
 
+	c->tot.loose = w->loose;
 	c->tot.err = slots_init(c, t);
 	if (!c->tot.err)
 		c->tot.err = cpus_init(c, t);
@@ -540,6 +556,15 @@ static void complete(struct acct_task *copy, struct acct_cpu *cpu, const struct 
 		acct_roll(copy, cpu, &n);
 }
 
+static uint64_t sums_ns(const struct acct_sums *s)
+{
+	uint64_t ns = 0;
+
+	for (int i = 0; i < AC_NR; i++)
+		ns += s->ns[i];
+	return ns;
+}
+
 static bool sums_any(const __u64 *ns);
 
 /* Whether a row of the task, which goes by `tag`, has sums. */
@@ -564,6 +589,59 @@ static bool was_known(const struct tables *t, const struct acct_task *copy,
 		return true;
 	return sums_any(copy->bank[win->epoch & 1].s.ns) ||
 	       rows_any(t, copy, (copy->tag & ~0xffffffffULL) | win->epoch);
+}
+
+/* What a completed copy was charged in the window, on all CPUs; ns. */
+static uint64_t charged_of(const struct tables *t, const struct acct_task *task,
+			   const struct window *win)
+{
+	uint64_t tag = (task->tag & ~0xffffffffULL) | win->epoch;
+	uint64_t ns = sums_ns(&task->bank[tag & 1].s);
+	uint32_t idx = task->rows;
+
+	for (uint32_t n = 0; idx && idx < t->nrows && n < t->nrows; n++) {
+		if (t->rows[idx].bank[tag & 1].tag == tag)
+			ns += sums_ns(&t->rows[idx].bank[tag & 1].s);
+		idx = t->rows[idx].next;
+	}
+	return ns;
+}
+
+/*
+ * Whether a copy breaks its task's law: a program was in the middle of charging it, and is held up
+ * there, by a hypervisor, since before the window's end.
+ */
+static bool is_torn(const struct tables *t, const struct acct_task *copy,
+		    const struct acct_cpu *cpu, const struct window *win)
+{
+	struct acct_task whole = *copy;
+	struct acct_cpu c;
+
+	if (copy->id.end && acct_before((__u32)copy->tag, win->epoch))
+		return false;
+	if (win->loose || !was_known(t, copy, win) || copy->bank[win->epoch & 1].folded)
+		return false;
+	if (acct_on_cpu(&copy->st))
+		c = *cpu;
+	complete(&whole, &c, win);
+	return charged_of(t, &whole, win) != life_of(&whole, win);
+}
+
+#define HELD_UP_US 1000
+#define HELD_UP_N                                                                                  \
+	100 /* in a window; then they are told as they are, and what is missing as residual */
+
+/* A copy of the task in a slot that is not torn. False: it is none of the window's. */
+static bool copy_whole(struct collect *c, const struct tables *t, uint32_t s,
+		       const struct window *win, struct acct_task *copy, struct acct_cpu *cpu)
+{
+	while (task_copy(t, s, copy, cpu) && slot_used(c, copy, s, win)) {
+		if (c->held_up == HELD_UP_N || !is_torn(t, copy, cpu, win))
+			return true;
+		c->held_up++;
+		usleep(HELD_UP_US);
+	}
+	return false;
 }
 
 #define ENDED_NAME "(ended)"
@@ -607,7 +685,7 @@ static void collect_slot(struct collect *c, const struct tables *t, uint32_t s,
 	}
 	if (add_untouched(c, t, s, win))
 		return;
-	if (!task_copy(t, s, &copy, &cpu) || !slot_used(c, &copy, s, win))
+	if (!copy_whole(c, t, s, win, &copy, &cpu))
 		return;
 	/* Died, with a window that is already told: only its slot is left. */
 	if (copy.id.end && (int32_t)((uint32_t)copy.tag - win->epoch) < 0) {
@@ -883,6 +961,8 @@ int collect__window(struct collect *c, const struct tables *t, const struct wind
 {
 	int err;
 
+	c->held_up = 0;
+	c->tot.loose = w->loose;
 	c->tot.err = slots_init(c, t);
 	if (!c->tot.err)
 		c->tot.err = cpus_init(c, t);

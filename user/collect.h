@@ -40,6 +40,8 @@ struct window {
 	uint32_t epoch;
 	uint64_t start, end;
 	uint64_t since; /* start of the report that the window is a part of; 0: it is all of it */
+	uint64_t late;	/* up to here programs may have put time into it; 0: up to its end */
+	bool loose;	/* a boundary of it was late: only with its neighbour do the laws hold */
 };
 
 struct collect;

@@ -22,6 +22,7 @@
 #include "collect.h"
 #include "engine.h"
 #include "engine_util.h"
+#include "report_add.h"
 
 /* So many ended tasks are worth a walk: their slots, and the calls that stay with those, are used
  * again soon. */
@@ -72,9 +73,33 @@ static int run_iterator(struct engine *e)
 	return err;
 }
 
+/* Ends the window and takes it, with the next one when its end came late. */
+static int take_whole(struct engine *e, uint64_t end, struct report *r)
+{
+	int err;
+
+	bpf_reader__end(&e->rd, end);
+	err = bpf_reader__take(&e->rd, r);
+	for (int i = 0; !err && e->rd.late && i < LATE_N; i++) {
+		struct report more;
+
+		e->rd.win.since = r->start_ns;
+		bpf_reader__end(&e->rd, clock_ns() + AHEAD_NS);
+		err = bpf_reader__take(&e->rd, &more);
+		e->rd.index--;
+		if (!err)
+			err = report__add(r, &more, false);
+		report__free(&more);
+		if (!err && !e->rd.late)
+			report__residual_of_cpus(r);
+	}
+	return err;
+}
+
 static int first_window(struct engine *e)
 {
 	struct bpf_reader *r = &e->rd;
+	struct report first;
 	uint64_t start;
 	int err;
 
@@ -91,12 +116,17 @@ static int first_window(struct engine *e)
 				      strerror(-err), bpf_load__advice(err));
 	start = clock_ns() + AHEAD_NS;
 	bpf_reader__publish(r, ACCT_FIRST, start);
-	r->win = (struct window){ACCT_FIRST, start, 0, 0};
+	r->win = (struct window){.epoch = ACCT_FIRST, .start = start};
 	clock_sleep_until(start + SETTLE_NS);
 	err = bpf_table__refresh(&r->cpus);
 	if (!err)
 		err = collect__start(r->collect, &r->t, start);
 	bpf_reader__forget_warmup(r);
+	if (!err && r->late) { /* some of the first window is in the warm-up: it goes there, too */
+		err = take_whole(e, clock_ns() + AHEAD_NS, &first);
+		report__free(&first);
+		r->index--;
+	}
 	return err ? bpf_load__fail(&e->load, err, "cannot start the first window: %s",
 				    strerror(-err))
 		   : 0;
@@ -186,10 +216,8 @@ static void bpf_announce(struct engine *e, uint64_t end)
 
 static int bpf_roll(struct engine *e, uint64_t end, struct report *r)
 {
-	int err;
+	int err = take_whole(e, end, r);
 
-	bpf_reader__end(&e->rd, end);
-	err = bpf_reader__take(&e->rd, r);
 	/* The kernel shows the iterator none of the others (kernel/bpf/task_iter.c). */
 	if (!engine__initial_pids())
 		r->notes[0] = "run within a pid namespace: tasks outside of it are told of from "

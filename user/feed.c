@@ -923,7 +923,7 @@ static void publish(struct feed *f, uint64_t end)
 
 static void next_window(struct feed *f)
 {
-	f->win = (struct window){f->win.epoch + 1, f->win.end, 0, 0};
+	f->win = (struct window){.epoch = f->win.epoch + 1, .start = f->win.end};
 	memcpy(f->whole, f->present, f->ncpus * sizeof(*f->whole));
 }
 
@@ -1111,7 +1111,7 @@ struct feed *feed__new(uint32_t ncpus, const bool *online, enum report_level lev
 	f->calls_told = true;
 	f->names = names;
 	f->start = f->now = start;
-	f->win = (struct window){ACCT_FIRST, start, 0, 0};
+	f->win = (struct window){.epoch = ACCT_FIRST, .start = start};
 	f->ctl.epoch = ACCT_FIRST;
 	f->ctl.start[ACCT_FIRST & 3] = start;
 	f->cpus = calloc(ncpus, sizeof(*f->cpus));

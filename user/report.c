@@ -48,6 +48,21 @@ static int merge_cpus(struct rep_task *to, const struct rep_task *from)
 	return 0;
 }
 
+void report__residual(struct report *r, int64_t d)
+{
+	int64_t have = r->quality.residual_ns;
+
+	if ((d < 0 ? -d : d) > (have < 0 ? -have : have))
+		r->quality.residual_ns = d;
+}
+
+void report__residual_of_cpus(struct report *r)
+{
+	for (size_t i = 0; i < r->nr_cpus; i++)
+		report__residual(r, report__oncpu(r->cpus[i].ns) + r->cpus[i].ns[AC_IDLE] -
+					    r->cpus[i].online_ns);
+}
+
 void report__add_call(struct rep_call *to, const struct rep_call *call)
 {
 	to->open += call->open;

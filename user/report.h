@@ -172,6 +172,10 @@ uint64_t report__offcpu(const uint64_t ns[AC_NR]);
 /* Contract's util%: on / (on + off) in percent, 0 when nothing was seen. */
 double report__util(const uint64_t ns[AC_NR]);
 
+/* A law is off by d ns: the worst is kept. And the same of each CPU's. */
+void report__residual(struct report *r, int64_t d);
+void report__residual_of_cpus(struct report *r);
+
 /* Short lower-case name of a class ("user"), and its JSON key ("user_ns"). */
 const char *report__class_name(enum acct_class cls);
 const char *report__class_key(enum acct_class cls);

@@ -506,7 +506,7 @@ static int reader_open(struct resident *x, enum report_level level, struct names
 		return err;
 	r->index = t->index;
 	r->before = t->before;
-	r->win = (struct window){x->st->told + 1, t->start, 0, 0};
+	r->win = (struct window){.epoch = x->st->told + 1, .start = t->start};
 	err = ledger_load(x);
 	if (err)
 		return err;
@@ -591,6 +591,7 @@ static int tell(struct resident *x, const struct telling *t)
 	if (!err && ledger__has_open(&x->ledger)) { /* r is the last part of it */
 		err = ledger__put_open(&x->ledger, &r);
 		report__free(&r);
+		report__residual_of_cpus(&x->ledger.open);
 		r = x->ledger.open;
 		memset(&x->ledger.open, 0, sizeof(x->ledger.open));
 	}
@@ -645,6 +646,7 @@ static void end_again(struct resident *x)
 
 	r->win.end = r->ctl->start[next & 3];
 	bpf_reader__publish(r, next, r->win.end); /* all of it, if it was killed in between */
+	r->late = 0;				  /* that is long past by now */
 	bpf_reader__settle(r);
 }
 
@@ -696,6 +698,13 @@ static int report_locked(struct resident *x, const struct telling *t, struct nam
 	if (err)
 		return err;
 	end_now(x, t->look);
+	for (int i = 0; x->rd.late && i < LATE_N; i++) { /* it is a part of what it reports */
+		*(volatile uint32_t *)&x->st->look = x->rd.win.epoch;
+		err = keep(x, false);
+		if (err)
+			return err;
+		end_now(x, t->look);
+	}
 	if (!t->look)
 		return tell(x, t);
 	err = keep(x, false);

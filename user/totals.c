@@ -402,10 +402,8 @@ void totals__alive(struct totals *tot, const struct who *w)
 
 void totals__residual(struct totals *tot, int64_t d)
 {
-	int64_t have = tot->r.quality.residual_ns;
-
-	if ((d < 0 ? -d : d) > (have < 0 ? -have : have))
-		tot->r.quality.residual_ns = d;
+	if (!tot->loose)
+		report__residual(&tot->r, d);
 }
 
 /* ---- the end of a window ---- */

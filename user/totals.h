@@ -51,6 +51,7 @@ struct totals {
 		struct rep_call call; /* open is 0: none */
 	} * held;		      /* by process: its open calls of one kind, not added yet */
 	size_t cap_held;
+	bool loose;	  /* as in struct window: no law is looked at */
 	uint64_t charged; /* ns, by totals__sums() since the caller has set it to 0 */
 	int err;	  /* -ENOMEM: something was not added; kept until the caller clears it */
 };

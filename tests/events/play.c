@@ -195,14 +195,14 @@ static int take(struct run *r)
 	sum_add(&r->p->sum, &rep);
 	report__free(&rep);
 	r->reports++;
-	r->win = (struct window){r->win.epoch + 1, r->win.end, 0, 0};
+	r->win = (struct window){.epoch = r->win.epoch + 1, .start = r->win.end};
 	return err;
 }
 
 static void begin(struct run *r, uint64_t start)
 {
 	if (!r->win.epoch)
-		r->win = (struct window){ACCT_FIRST, start, 0, 0};
+		r->win = (struct window){.epoch = ACCT_FIRST, .start = start};
 	r->published = start;
 }
 

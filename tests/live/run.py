@@ -397,8 +397,20 @@ def laws_of_a_command():
 @test
 def laws_of_intervals():
     needs_bpf()
+    intervals_are_true({})
+
+
+@test
+def laws_of_late_boundaries():
+    """The loader is held up while it publishes each second boundary: programs put time past that into the
+    window before, and the windows are told together."""
+    needs_bpf()
+    intervals_are_true({"UTILBPF_WITHOUT": "punctuality"})
+
+
+def intervals_are_true(env):
     with Mix():
-        reps = reports(["-i", "0.2", "-n", "10"])
+        reps = reports(["-i", "0.2", "-n", "10"], env=dict(os.environ, **env))
     equal(len(reps), 10, "reports")
     for i, rep in enumerate(reps):
         equal(rep["window"]["index"], i, "index")
