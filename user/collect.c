@@ -857,6 +857,7 @@ static void collect_other(struct collect *c, const struct tables *t, const struc
 	if (!used && !sums_any(off.ns))
 		return;
 	who = who_is(c, 0, &id, &st, true);
+	totals__alive(&c->tot, &who); /* it never ends */
 	totals__sums(&c->tot, &who, 0, &off);
 	for (uint32_t i = 0; i < t->ncpus; i++) {
 		uint32_t slot = SLOT_OTHER(i, t->ncpus);

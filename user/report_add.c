@@ -431,6 +431,21 @@ static void system_add(struct report *to, const struct report *from)
 	to->sys_switches += from->sys_switches;
 }
 
+/* "(other)" never ends, but a window in which it did nothing does not tell it. */
+static void others_stay(struct report *r)
+{
+	for (size_t i = 0; i < r->nr_groups; i++) {
+		if (r->groups[i].tasks)
+			continue;
+		r->groups[i].tasks = r->groups[i].alive = 1;
+		r->sys_tasks++;
+		r->sys_alive++;
+	}
+	for (size_t i = 0; i < r->nr_procs; i++)
+		if (!r->procs[i].tasks)
+			r->procs[i].tasks = r->procs[i].alive = 1;
+}
+
 int report__add(struct report *to, const struct report *from, bool whole)
 {
 	uint32_t *index = malloc((from->nr_procs + 1) * sizeof(*index));
@@ -462,6 +477,7 @@ int report__add(struct report *to, const struct report *from, bool whole)
 		tasks_drop(to);
 	else if (!err)
 		err = tasks_add(to, from, index, whole);
+	others_stay(to);
 	for (size_t i = 0; i < to->nr_groups; i++)
 		calls_tidy(&to->groups[i].calls);
 	for (size_t i = 0; i < to->nr_procs; i++)
