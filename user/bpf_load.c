@@ -42,25 +42,6 @@ static const struct feature features[] = {
 };
 #define NR_FEATURES (sizeof(features) / sizeof(features[0]))
 
-/*
- * For tests: UTILBPF_WITHOUT=tp_btf,task_storage,global_functions,probe_read does without what this
- * kernel has, as on one that lacks it; punctuality: as on a machine that holds us up.
- */
-static bool without(const char *what)
-{
-	const char *s = getenv("UTILBPF_WITHOUT");
-	size_t n = strlen(what);
-
-	for (; s && *s; s += *s == ',') {
-		size_t len = strcspn(s, ",");
-
-		if (len == n && !strncmp(s, what, n))
-			return true;
-		s += len;
-	}
-	return false;
-}
-
 /* tp_btf programs ask for the current task with its type: since 5.11, 3ca1032ab7ab ("bpf: Add
  * bpf_get_current_task_btf() helper"). Where that is missing all are raw_tp. */
 static bool have_tp_btf(const char *tp)
@@ -68,7 +49,8 @@ static bool have_tp_btf(const char *tp)
 	static int current = -1;
 
 	if (current < 0)
-		current = !without("tp_btf") && bpf_probe__helper("BPF_FUNC_get_current_task_btf");
+		current = !engine__without("tp_btf") &&
+			  bpf_probe__helper("BPF_FUNC_get_current_task_btf");
 	return current && bpf_probe__tp_args(tp, 0);
 }
 
@@ -122,7 +104,7 @@ static bool storage_usable(uint32_t events)
 		if (features[i].events & (EV_SCHED | (events & EV_SYSCALLS)) &&
 		    !have_tp_btf(features[i].tp))
 			return false;
-	return !without("task_storage") &&
+	return !engine__without("task_storage") &&
 	       libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) > 0;
 }
 
@@ -134,8 +116,8 @@ static void configure(struct bpf_load *l)
 	bpf_select__configure(l);
 	l->skel->rodata->have_prev_state = bpf_probe__tp_args("sched_switch", 4);
 	l->skel->rodata->have_storage = storage_usable(l->o->events);
-	l->rd->unpunctual = without("punctuality");
-	l->skel->rodata->have_probe_read = !without("probe_read") && bpf_probe__read();
+	l->rd->unpunctual = engine__without("punctuality");
+	l->skel->rodata->have_probe_read = !engine__without("probe_read") && bpf_probe__read();
 	l->skel->rodata->calls_told = l->o->events & EV_SYSCALLS;
 }
 
@@ -486,7 +468,7 @@ static int load(struct bpf_load *l, bool alone)
 
 int bpf_load__open(struct bpf_load *l)
 {
-	bool alone = !without("global_functions");
+	bool alone = !engine__without("global_functions");
 	int err;
 
 	libbpf_set_print(l->o->verbose > 1 ? print_all : print_none);

@@ -254,7 +254,7 @@ static void wait_for_cpus(struct bpf_reader *r, bool (*in_it)(const struct bpf_r
 
 void bpf_reader__settle(struct bpf_reader *r)
 {
-	clock_sleep_until(r->win.end + SETTLE_NS);
+	clock_sleep_until((r->late ? r->late : r->win.end) + SETTLE_NS);
 	wait_for_cpus(r, within);
 }
 

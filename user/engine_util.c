@@ -2,6 +2,7 @@
 /* The host's and the loader's own figures, from /proc, /sys and the clocks. */
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -110,4 +111,19 @@ void engine__realtime(bool on)
 	const struct sched_param prio = {.sched_priority = on ? 1 : 0};
 
 	sched_setscheduler(0, on ? SCHED_RR | SCHED_RESET_ON_FORK : SCHED_OTHER, &prio);
+}
+
+bool engine__without(const char *what)
+{
+	const char *s = getenv("UTILBPF_WITHOUT");
+	size_t n = strlen(what);
+
+	for (; s && *s; s += *s == ',') {
+		size_t len = strcspn(s, ",");
+
+		if (len == n && !strncmp(s, what, n))
+			return true;
+		s += len;
+	}
+	return false;
 }

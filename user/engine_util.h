@@ -40,6 +40,12 @@ void engine__cost(struct report *r, uint64_t *cpu_before);
  */
 void engine__realtime(bool on);
 
+/*
+ * For tests: UTILBPF_WITHOUT=tp_btf,task_storage,global_functions,probe_read does without what this
+ * kernel has, as on one that lacks it; punctuality: as on a machine that holds us up.
+ */
+bool engine__without(const char *what);
+
 /* The growth of a counter since the last call with *before. */
 static inline uint64_t since_last(uint64_t *before, uint64_t now)
 {

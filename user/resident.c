@@ -488,6 +488,7 @@ static int reader_open(struct resident *x, enum report_level level, struct names
 
 	r->names = names;
 	r->ncpus = x->st->ncpus;
+	r->unpunctual = engine__without("punctuality");
 	bpf_reader__watch(r, x->st->events);
 	r->online = calloc(r->ncpus, sizeof(*r->online));
 	r->collect = collect__new(level, x->st->selected, names, keep_slot, NULL);

@@ -109,13 +109,23 @@ def follow_on(reps):
 
 @test
 def resident_windows():
+    windows_are_true(os.environ)
+
+
+@test
+def resident_late_boundaries():
+    """Its reader is held up while it publishes each second boundary: see laws_of_late_boundaries."""
+    windows_are_true(dict(os.environ, UTILBPF_WITHOUT="punctuality"))
+
+
+def windows_are_true(env):
     with Instance():
         reps = []
         with Mix():
             for _ in range(8):
                 time.sleep(0.2)
-                reps.append(one())
-        reps.append(one())
+                reps.append(one(env=env))
+        reps.append(one(env=env))
         for i, rep in enumerate(reps):
             try:
                 laws(rep)
