@@ -99,7 +99,7 @@ check: ensure
 
 .PHONY: bench
 bench: utilbpf
-	$(Q)tests/bench/run.sh
+	$(Q)tests/bench/run.sh $(ARGS)
 
 .PHONY: install
 install: utilbpf
