@@ -33,8 +33,8 @@ char LICENSE[] SEC("license") = "GPL";
 
 /* ---- what every program begins with ---- */
 
-/* The time of the event and the record of the CPU that it happens on. False: nothing to do. */
-static __always_inline bool event(struct acct_now *n, struct acct_cpu **c)
+/* The record of the CPU that the event happens on. False: nothing to do. */
+static __always_inline bool event_cpu(struct acct_now *n, struct acct_cpu **c)
 {
 	if (!acct_epoch(&ctl)) /* off is off before the clock is read */
 		return false;
@@ -42,8 +42,16 @@ static __always_inline bool event(struct acct_now *n, struct acct_cpu **c)
 	 * anyway. */
 	n->cpu = bpf_get_smp_processor_id();
 	*c = cpu_get(n->cpu);
-	acct_time(n, &ctl, bpf_ktime_get_ns());
 	return *c;
+}
+
+/* And its time. */
+static __always_inline bool event(struct acct_now *n, struct acct_cpu **c)
+{
+	if (!event_cpu(n, c))
+		return false;
+	acct_time(n, &ctl, bpf_ktime_get_ns());
+	return true;
 }
 
 /*
@@ -53,11 +61,7 @@ static __always_inline bool event(struct acct_now *n, struct acct_cpu **c)
  */
 static __always_inline bool event_of_two(struct acct_now *n, struct acct_cpu **c)
 {
-	if (!acct_epoch(&ctl))
-		return false;
-	n->cpu = bpf_get_smp_processor_id();
-	*c = cpu_get(n->cpu);
-	if (!*c)
+	if (!event_cpu(n, c))
 		return false;
 	*(volatile __u32 *)&(*c)->within = 1;
 	acct_time(n, &ctl, bpf_ktime_get_ns());

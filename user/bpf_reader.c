@@ -224,9 +224,6 @@ static bool within(const struct bpf_reader *r, uint32_t cpu)
 	return *v;
 }
 
-#define HELD_UP_NS 1000000ULL
-#define HELD_UP_N  100 /* then it is told as it is, and what is missing as residual */
-
 /* True when whoever is on this CPU is past its sched_process_exit, but not its last switch. */
 static bool exiting(const struct bpf_reader *r, uint32_t cpu)
 {

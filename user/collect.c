@@ -627,10 +627,6 @@ static bool is_torn(const struct tables *t, const struct acct_task *copy,
 	return charged_of(t, &whole, win) != life_of(&whole, win);
 }
 
-#define HELD_UP_US 1000
-#define HELD_UP_N                                                                                  \
-	100 /* in a window; then they are told as they are, and what is missing as residual */
-
 /* A copy of the task in a slot that is not torn. False: it is none of the window's. */
 static bool copy_whole(struct collect *c, const struct tables *t, uint32_t s,
 		       const struct window *win, struct acct_task *copy, struct acct_cpu *cpu)
@@ -639,7 +635,7 @@ static bool copy_whole(struct collect *c, const struct tables *t, uint32_t s,
 		if (c->held_up == HELD_UP_N || !is_torn(t, copy, cpu, win))
 			return true;
 		c->held_up++;
-		usleep(HELD_UP_US);
+		usleep(HELD_UP_NS / 1000);
 	}
 	return false;
 }

@@ -44,6 +44,11 @@ struct window {
 	bool loose;	/* a boundary of it was late: only with its neighbour do the laws hold */
 };
 
+/* How long, and how often in a window, a program is waited for that a hypervisor holds up at the
+ * boundary: then it is told as it is, and what is missing as residual. */
+#define HELD_UP_NS 1000000ULL
+#define HELD_UP_N  100
+
 struct collect;
 
 /*

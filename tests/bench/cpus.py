@@ -72,6 +72,9 @@ def main():
         except fetch.Missing as e:
             print(f"skipped: {e}")
             return 0
+        if "loader" not in got["utilbpf"]:
+            print(f"FAIL {n} CPUs: the guest did not come to its end: see .build/vm/cost-{n}cpus.log")
+            return 1
         cells = [f"{got['utilbpf'][load] - got['nothing'][load]:14.0f}" for load in LOADS]
         print(f"{n:4}" + "".join(cells) + f"{got['utilbpf']['loader'] / 1e6:11.1f} ms"
               f"{got['utilbpf']['maps'] / 2**20:12.1f}", flush=True)
