@@ -362,28 +362,22 @@ static __always_inline bool fold_open(struct acct_cpu *c, const struct acct_now 
 	return true;
 }
 
-static __always_inline __u64 sums_any(const struct acct_sums *s)
-{
-	__u64 ns = 0;
-
-	for (int i = 0; i < AC_NR; i++)
-		ns |= s->ns[i];
-	return ns;
-}
-
 /*
  * Whether all of d is of n's window, which is open: nobody is to read of it what is before. One
- * that was born in it has nothing there, unless the reader was late with its start.
+ * that was born in it has nothing there; but when the reader was late with its start, it may have
+ * been born with the number of the window before, and closed that.
  */
 static __always_inline bool fold_may(const struct acct_task *d, const struct acct_now *n,
 				     __u32 told)
 {
+	const struct acct_bank *b = &d->bank[(n->epoch - 1) & 1];
+
 	if ((__u32)d->tag != n->epoch)
 		return false;
 	if (n->epoch == told + 1)
 		return true;
 	return n->epoch == told + 2 && !acct_before(d->id.start, n->start) &&
-	       !sums_any(&d->bank[(n->epoch - 1) & 1].s);
+	       b->end_cls == AC_NONE && !b->open_begin;
 }
 
 /* One of those that have ended. True: its slot is free again. */
