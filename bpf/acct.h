@@ -4,10 +4,10 @@
  *
  * Pure: no clock, no map, no libc. The BPF programs, the readers and the engines without BPF all
  * run this text. It is handed the records that an event concerns and the event's time, and it owns
- * every number in them. Who includes it defines, before or after, the two look-ups that it asks
- * for:
+ * every number in them. Who includes it defines, before or after, the look-ups that it asks for:
  *
  *   acct_env_call(c, t, key, &tag)  the record of the running task's call
+ *   acct_env_call_again(c, t, key)  the same where it is at hand, else NULL
  *   acct_env_row(c, t, slot, cpu, &tag)  the record of a task on a CPU
  *
  * When the table is full they give the CPU's "(other)" record and its tag, and count it; NULL only
@@ -73,6 +73,8 @@
 #ifndef ACCT_READER
 acct_inline struct acct_call *acct_env_call(struct acct_cpu *c, struct acct_task *t, __u32 key,
 					    __u64 *tag);
+acct_inline struct acct_call *acct_env_call_again(struct acct_cpu *c, struct acct_task *t,
+						  __u32 key);
 acct_inline struct acct_row *acct_env_row(struct acct_cpu *c, struct acct_task *t, __u32 slot,
 					  __u32 cpu, __u64 *tag);
 #endif
@@ -523,10 +525,18 @@ acct_inline void acct_resolve(struct acct_task *t, struct acct_bank *b, __u8 cls
 
 #ifndef ACCT_READER
 
+/* Hands the open call's split to its record, or drops it: what was not seen to begin has none. */
+acct_inline void acct_call_split(struct acct_state *st, struct acct_call_bank *b)
+{
+	if (acct_unlikely(st->flags & AS_NOBEGIN))
+		acct_split_clear(st);
+	else
+		acct_split_move(st, b);
+}
+
 /* The open call of t ends now. Counts it, or adds its time to pending when its begin was not seen.
  */
-acct_inline void acct_call_end(struct acct_cpu *c, struct acct_task *t, const struct acct_now *n,
-			       int error)
+acct_inline void acct_call_end(struct acct_cpu *c, struct acct_task *t, __u64 now, int error)
 {
 	struct acct_state *st = &t->st;
 	__u64 tag = t->tag;
@@ -537,76 +547,104 @@ acct_inline void acct_call_end(struct acct_cpu *c, struct acct_task *t, const st
 		return;
 	b = acct_call_bank(call, tag);
 	if (acct_unlikely(st->flags & AS_NOBEGIN)) {
-		b->pending += n->now - st->begin;
+		b->pending += now - st->begin;
 	} else {
-		acct_call_count(b, n->now - st->begin, error);
+		acct_call_count(b, now - st->begin, error);
 	}
-	if (!(st->flags & AS_SPLIT))
-		return;
-	if (acct_unlikely(st->flags & AS_NOBEGIN))
-		acct_split_clear(st);
-	else
-		acct_split_move(st, b);
+	if (st->flags & AS_SPLIT)
+		acct_call_split(st, b);
 }
 
 /*
  * What comes between two system calls is nearly always the same: the class is the expected one and
- * no interrupt is to be taken out. For that case the first lines of acct_sys_enter() and
- * acct_sys_exit() do in a few steps what acct_charge() and the _cold functions do for every case.
+ * no interrupt is to be taken out. acct_enter_quick() and acct_exit_quick() do in a few steps what
+ * the others do for every case. 0: this is not that case, and nothing was changed.
  */
 acct_inline int acct_quiet(const struct acct_cpu *c, __u64 d)
 {
 	return (__s64)d > 0 && c->irq_events == c->irq_seen;
 }
 
-acct_cold int acct_enter_cold(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n)
+acct_inline int acct_enter_quick(struct acct_task *t, struct acct_cpu *c, __u64 now, __u32 key)
 {
+	struct acct_state *st = &t->st;
+	__u32 head = st->head;
+	__u64 d = now - st->since;
+
+	if (acct_unlikely((head & AS_HEAD(0xff, 0, AS_CALL | AS_NOBEGIN | AS_SPLIT)) !=
+				  AS_HEAD(AC_USER, 0, 0) ||
+			  !acct_quiet(c, d)))
+		return 0;
+	st->since = now;
+	st->begin = now;
+	st->key = key;
+	st->head = head + AS_HEAD(AC_SYS - AC_USER, AC_SYS - AC_USER, AS_CALL);
+	t->bank[t->tag & 1].s.ns[AC_USER] += d;
+	return 1;
+}
+
+acct_cold int acct_enter_cold(struct acct_task *t, struct acct_cpu *c, __u64 now, __u32 key)
+{
+	struct acct_now n = {.now = now};
 	struct acct_state *st;
 
-	if (!t || !c || !n)
+	if (!t || !c)
 		return 0;
 	st = &t->st;
-	acct_resolve(t, acct_charge(t, c, n), AC_USER);
+	acct_resolve(t, acct_charge(t, c, &n), AC_USER);
 	if (st->flags & AS_CALL) /* its exit was lost: it cannot be timed */
 		c->unmatched++;
 	acct_split_clear(st);
 	st->cls = AC_SYS;
 	st->mode = AC_SYS;
 	st->flags = (st->flags & ~(AS_NOBEGIN | AS_UNWATCHED)) | AS_CALL;
+	st->key = key;
+	st->begin = now;
 	return 0;
 }
 
-acct_inline void acct_sys_enter(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n,
-				__u32 key)
+acct_inline void acct_sys_enter(struct acct_task *t, struct acct_cpu *c, __u64 now, __u32 key)
 {
-	struct acct_state *st = &t->st;
-	__u32 head = st->head;
-	__u64 d = n->now - st->since;
-
-	if (acct_likely((head & AS_HEAD(0xff, 0, AS_CALL | AS_NOBEGIN | AS_SPLIT)) ==
-				AS_HEAD(AC_USER, 0, 0) &&
-			acct_quiet(c, d))) {
-		st->since = n->now;
-		t->bank[t->tag & 1].s.ns[AC_USER] += d;
-		st->head = head + AS_HEAD(AC_SYS - AC_USER, AC_SYS - AC_USER, AS_CALL);
-	} else {
-		acct_enter_cold(t, c, n);
-	}
-	st->key = key;
-	st->begin = n->now;
+	if (!acct_enter_quick(t, c, now, key))
+		acct_enter_cold(t, c, now, key);
 }
 
-acct_cold int acct_exit_cold(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n,
-			     int error)
+acct_inline int acct_exit_quick(struct acct_task *t, struct acct_cpu *c, __u64 now, int error)
 {
+	struct acct_state *st = &t->st;
+	struct acct_call *call = acct_env_call_again(c, t, st->key);
+	__u32 head = st->head;
+	__u64 d = now - st->since, tag = t->tag;
+	struct acct_call_bank *b;
+
+	if (acct_unlikely(!call ||
+			  (head & AS_HEAD(0xff, 0, AS_CALL | AS_NOBEGIN)) !=
+				  AS_HEAD(AC_SYS, 0, AS_CALL) ||
+			  !acct_quiet(c, d)))
+		return 0;
+	b = &call->bank[tag & 1];
+	if (acct_unlikely(b->tag != tag))
+		return 0;
+	st->since = now;
+	st->head = head - AS_HEAD(AC_SYS - AC_USER, AC_SYS - AC_USER, AS_CALL);
+	t->bank[tag & 1].s.ns[AC_SYS] += d;
+	acct_call_count(b, now - st->begin, error);
+	if (head & AS_HEAD(0, 0, AS_SPLIT))
+		acct_split_move(st, b);
+	return 1;
+}
+
+acct_cold int acct_exit_cold(struct acct_task *t, struct acct_cpu *c, __u64 now, int error)
+{
+	struct acct_now n = {.now = now};
 	struct acct_state *st;
 
-	if (!t || !c || !n)
+	if (!t || !c)
 		return 0;
 	st = &t->st;
-	acct_resolve(t, acct_charge(t, c, n), AC_SYS);
+	acct_resolve(t, acct_charge(t, c, &n), AC_SYS);
 	if (st->flags & AS_CALL)
-		acct_call_end(c, t, n, error);
+		acct_call_end(c, t, now, error);
 	else if (!(st->flags & AS_UNWATCHED))
 		c->unmatched++; /* a seccomp filter's refusal, or a begin that was missed */
 	st->cls = AC_USER;
@@ -616,23 +654,10 @@ acct_cold int acct_exit_cold(struct acct_task *t, struct acct_cpu *c, const stru
 }
 
 /* The number that sys_exit gives may be 0 or -1: the key saved at sys_enter is what counts. */
-acct_inline void acct_sys_exit(struct acct_task *t, struct acct_cpu *c, const struct acct_now *n,
-			       int error)
+acct_inline void acct_sys_exit(struct acct_task *t, struct acct_cpu *c, __u64 now, int error)
 {
-	struct acct_state *st = &t->st;
-	__u32 head = st->head;
-	__u64 d = n->now - st->since;
-
-	if (acct_likely((head & AS_HEAD(0xff, 0, AS_CALL | AS_NOBEGIN)) ==
-				AS_HEAD(AC_SYS, 0, AS_CALL) &&
-			acct_quiet(c, d))) {
-		st->since = n->now;
-		t->bank[t->tag & 1].s.ns[AC_SYS] += d;
-		st->head = head - AS_HEAD(AC_SYS - AC_USER, AC_SYS - AC_USER, AS_CALL);
-		acct_call_end(c, t, n, error);
-	} else {
-		acct_exit_cold(t, c, n, error);
-	}
+	if (!acct_exit_quick(t, c, now, error))
+		acct_exit_cold(t, c, now, error);
 }
 
 /* ---- off the CPU ---- */
@@ -717,7 +742,7 @@ acct_cold int acct_last(struct acct_task *t, struct acct_cpu *c, const struct ac
 	if (!t || !c || !n)
 		return 0;
 	if (t->st.flags & AS_CALL)
-		acct_call_end(c, t, n, 0);
+		acct_call_end(c, t, n->now, 0);
 	t->st.flags &= ~(AS_CALL | AS_NOBEGIN);
 	t->id.end = n->now;
 	acct_dead(t);

@@ -136,19 +136,38 @@ static __always_inline bool task_in_iowait(struct task_struct *task, const bool 
 #define ARM64_TIF_32BIT (1UL << 22)
 #define PPC_TIF_32BIT	(1UL << 4)
 
-/* The ABI part of a call's key, for the task's system call nr: 0 native, 1 32 bit, 2 x32. */
-static __always_inline __u32 syscall_abi(struct task_struct *p, long nr, const bool btf)
+static __always_inline struct task_struct *current_task(const bool btf)
 {
-	if (machine == ARCH_X86) {
-		if (GET(btf, p, thread_info.status) & TS_COMPAT)
-			return 1;
-		return nr > 0 && (nr & X32_SYSCALL_BIT) ? 2 : 0;
-	}
+	return btf ? bpf_get_current_task_btf() : (struct task_struct *)bpf_get_current_task();
+}
+
+/* The key of system call nr of p, which is in it; ABI: 0 native, 1 32 bit, 2 x32. */
+static __always_inline __u32 syscall_key(struct task_struct *p, long nr, const bool btf)
+{
+	__u32 abi = 0;
+
+	if (machine == ARCH_X86 && (GET(btf, p, thread_info.status) & TS_COMPAT))
+		abi = 1;
+	else if (machine == ARCH_X86)
+		abi = nr > 0 && (nr & X32_SYSCALL_BIT) ? 2 : 0;
 	if (machine == ARCH_ARM64)
-		return GET(btf, p, thread_info.flags) & ARM64_TIF_32BIT ? 1 : 0;
+		abi = GET(btf, p, thread_info.flags) & ARM64_TIF_32BIT ? 1 : 0;
 	if (machine == ARCH_PPC)
-		return GET(btf, p, thread_info.flags) & PPC_TIF_32BIT ? 1 : 0;
-	return 0;
+		abi = GET(btf, p, thread_info.flags) & PPC_TIF_32BIT ? 1 : 0;
+	return CALL_KEY(CALL_SYSCALL, abi, nr);
+}
+
+/*
+ * For an event of sys_enter: true when the call's number alone is its key, as far as that can be
+ * told without the task. x86's `syscall` instruction, which 32-bit calls do not come by, leaves the
+ * user's address in rcx and his flags in r11 (Intel SDM, volume 2, SYSCALL).
+ */
+static __always_inline bool syscall_is_plain(const __u64 *ctx, const bool btf)
+{
+	const struct pt_regs___x86 *regs = (const void *)ctx[0];
+
+	return machine == ARCH_X86 && btf && regs->cx == regs->ip && regs->r11 == regs->flags &&
+	       ctx[1] <= KEY_NR_MASK;
 }
 
 /* 5.15, dd6e10fbd9fb ("bpf: Add bpf_task_pt_regs() helper") */

@@ -56,6 +56,11 @@ static __always_inline void flow_bump(void);
 /* What acct_cpu.task holds while p runs: never 0 nor 1. And who that stands for. */
 static __always_inline __u64 who_address(flow_who p);
 static __always_inline flow_who who_at(__u64 address);
+/*
+ * What a system call's event shows of the task that makes it: no other living task shows it, and no
+ * step is needed to find it. 0: not known.
+ */
+static __always_inline __u64 who_mark(flow_who p, const bool btf);
 /* A CPU's idle task; a thread that is not its process's leader; one that never leaves the kernel.
  */
 static __always_inline bool who_is_idle(flow_who p, const bool btf);
@@ -265,11 +270,23 @@ acct_cold int flow_surplus_arrive(struct acct_task *t, struct acct_link *l, stru
 	return 0;
 }
 
+/*
+ * What acct_cpu.mark is while the running task, on record `slot`, shows that one: another one where
+ * its system calls' events have to look at more than their record.
+ */
+acct_inline __u64 flow_mark(__u64 mark, __u32 slot, __u32 cpu)
+{
+	if (flow_selects() && slot == SLOT_REST(cpu, FLOW_NCPUS))
+		return mark + MARK_REST;
+	return flow_selects_users() ? mark + MARK_USER : mark;
+}
+
 acct_inline void flow_seat(struct acct_cpu *c, flow_who p, __u32 slot, struct acct_task *t,
 			   const struct acct_now *n, const bool btf)
 {
 	c->task = who_address(p);
 	c->slot = slot;
+	c->mark = flow_mark(who_mark(p, btf), slot, n->cpu);
 	c->gen = t->tag >> 32;
 	c->seated = n->now;
 	c->ran = who_ran(p, n, btf);
@@ -617,6 +634,7 @@ acct_inline void flow_nobody(struct acct_cpu *c, __u32 cpu, __u64 since)
 	other->st.mode = AC_BUSY;
 	other->st.cls = AC_BUSY;
 	other->st.flags = AS_RAN;
+	c->mark = 0;
 	c->task = 1; /* nobody's address: the next event there finds a mismatch */
 	c->gen = 1;
 	c->slot = o;
@@ -722,6 +740,7 @@ acct_inline void flow_cpu_partial(struct acct_cpu *c, struct acct_now *n, bool g
 		acct_charge(t, c, &then);
 		t->st.cls = cls;
 	}
+	c->mark = 0;
 	c->task = 0;
 	c->slot = 0;
 	c->depth = 0;
@@ -741,34 +760,36 @@ acct_inline struct acct_task *flow_current(flow_who p, struct acct_cpu *c, struc
 }
 
 /*
- * The same for a system call's event, with fewer steps: n has only `now` and `cpu` yet. A record
- * that is in the last published window already has had an event past its start, so this one is
- * too. NULL: the chain of switches has not told who runs here, or p is not selected.
+ * t is the record of who runs on c, who makes a system call. True: nothing has changed since an
+ * event last looked, so t is in the window of this event: one that is in the last published window
+ * already has had an event past its start. To be asked after the clock was read, as acct_time() is.
+ */
+acct_inline bool flow_current_still(const struct acct_cpu *c, const struct acct_task *t)
+{
+	const struct acct_ctl *w = windows();
+
+	return acct_likely((__u32)t->tag == acct_epoch(w) &&
+			   c->moves == *(const volatile __u32 *)&w->moves);
+}
+
+/*
+ * The record of p, which makes a system call on c and shows that mark; n has only `now` and `cpu`
+ * yet. NULL: accounting is off, the chain of switches has not told who runs here, or p is not
+ * selected.
  */
 acct_inline struct acct_task *flow_caller(flow_who p, struct acct_cpu *c, struct acct_now *n,
-					  const bool btf)
+					  __u64 mark, const bool btf)
 {
-	__u32 e = acct_epoch(windows()); /* after the clock, as in acct_time() */
 	struct acct_task *t;
 
-	if (acct_unlikely(c->task != who_address(p))) {
-		acct_time(n, windows(), n->now);
-		flow_resync(p, c, n, btf);
-		if (c->task != who_address(p))
-			return (struct acct_task *)0;
-	}
-	if (acct_unlikely(c->moves != *(const volatile __u32 *)&windows()->moves)) {
-		acct_time(n, windows(), n->now);
-		flow_settle_current(p, c, n, btf);
-	}
-	if (flow_selects() && c->slot == SLOT_REST(n->cpu, FLOW_NCPUS))
+	acct_time(n, windows(), n->now);
+	if (!n->epoch)
 		return (struct acct_task *)0;
-	t = task_at(c->slot);
-	if (t && acct_unlikely((__u32)t->tag != e)) {
-		acct_time(n, windows(), n->now);
-		flow_roll(t, c, n);
-	}
-	return t;
+	t = flow_current(p, c, n, btf);
+	if (!t)
+		return t;
+	c->mark = flow_mark(mark, c->slot, n->cpu);
+	return c->mark == mark + MARK_REST ? (struct acct_task *)0 : t;
 }
 
 /* ---- scheduler ---- */
@@ -808,6 +829,7 @@ acct_inline void flow_enter(flow_who next, struct acct_cpu *c, struct acct_now *
 
 	t = flow_arrive(next, c, n, &slot, true, btf);
 	if (!t) {
+		c->mark = 0;
 		c->task = 0;
 		c->slot = 0;
 		return;

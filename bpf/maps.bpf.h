@@ -148,6 +148,9 @@ ARRAY(icall_lists, struct acct_icall_list, 0);
 /* In .bss, mapped by the loader. All events read the first, forks write to the second. */
 struct acct_ctl ctl __attribute__((aligned(64)));
 struct acct_keep keep __attribute__((aligned(64)));
+/* From a task's stack to where its user's registers are saved; learned from the first system call.
+ */
+__u64 regs_at;
 const volatile bool resident = false;
 const volatile struct acct_keep reserve = {}; /* of `keep`: less is few */
 const volatile __u32 ncpus = 1;
@@ -163,6 +166,12 @@ static __always_inline struct acct_cpu *cpu_get(__u32 cpu)
 static __always_inline struct acct_task *task_at(__u32 slot)
 {
 	return bpf_map_lookup_elem(&tasks, &slot);
+}
+
+/* The same of a number that lies in a record: its place serves as the key. */
+static __always_inline struct acct_task *task_of(const struct acct_cpu *c)
+{
+	return bpf_map_lookup_elem(&tasks, &c->slot);
 }
 
 /* A free slot of the task table, 0: it is full. */
@@ -290,7 +299,7 @@ __noinline __u32 call_make(struct acct_cpu *c, struct acct_task *t, __u32 slot, 
 acct_inline struct acct_call *call_get(struct acct_cpu *c, struct acct_task *t, __u32 slot,
 				       __u32 key, __u64 *tag)
 {
-	__u32 h = (key ^ (key >> 4)) & (ACCT_CACHE - 1);
+	__u32 h = CACHE_AT(key);
 	__u32 idx = t->cache[h].idx;
 
 	if ((sel_kinds & SELK_CALL) && !sel_call((const struct sel_calls *)&sel_calls, key))
@@ -313,6 +322,16 @@ acct_inline struct acct_call *acct_env_call(struct acct_cpu *c, struct acct_task
 					    __u64 *tag)
 {
 	return call_get(c, t, c->slot, key, tag);
+}
+
+/* Calls that are not selected never come into the cache; 0, which no call has, is in what is free.
+ */
+acct_inline struct acct_call *acct_env_call_again(struct acct_cpu *c, struct acct_task *t,
+						  __u32 key)
+{
+	__u32 h = CACHE_AT(key);
+
+	return t->cache[h].key == key ? bpf_map_lookup_elem(&calls, &t->cache[h].idx) : NULL;
 }
 
 /* The record of the task in slot on `cpu`; a new one comes from `chunk`, which is the caller's. */

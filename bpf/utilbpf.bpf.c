@@ -91,6 +91,12 @@ static __always_inline __u64 who_address(struct task_struct *p)
 	return (__u64)p;
 }
 
+/* Where its user's registers are saved. */
+static __always_inline __u64 who_mark(struct task_struct *p, const bool btf)
+{
+	return btf ? (__u64)p->stack + regs_at : 0;
+}
+
 static __always_inline struct task_struct *who_at(__u64 address)
 {
 	return (struct task_struct *)address;
@@ -556,11 +562,6 @@ PROGRAM(cpuhp_exit)
 
 /* ---- system calls ---- */
 
-static __always_inline struct task_struct *current_task(const bool btf)
-{
-	return btf ? bpf_get_current_task_btf() : (struct task_struct *)bpf_get_current_task();
-}
-
 static __noinline int user_changed(struct task_struct *p, struct acct_cpu *c, const bool btf)
 {
 	struct acct_link *l = link_find(p, btf);
@@ -576,73 +577,122 @@ static __noinline int user_changed(struct task_struct *p, struct acct_cpu *c, co
 	return 0;
 }
 
+#define MAX_ERRNO 4095
+
+static __always_inline int failed(const __u64 *ctx)
+{
+	return ctx[1] >= (__u64)-MAX_ERRNO;
+}
+
 /*
  * True when the running task is not selected: its calls are nothing to us, before the clock is
  * read. At the end of a call it may have become another user.
  */
-static __always_inline bool call_skip(const bool exits, const bool btf)
+static __always_inline bool call_skip(struct acct_cpu *c, __u64 regs, const bool exits,
+				      const bool btf)
 {
-	__u32 i = bpf_get_smp_processor_id();
-	struct task_struct *p = current_task(btf);
-	struct acct_cpu *c = cpu_get(i);
+	struct task_struct *p = exits && flow_selects_users() ? current_task(btf) : NULL;
 
-	if (!c || c->task != (__u64)p)
-		return false;
-	if (exits && flow_selects_users() && c->uid != who_uid(p, btf))
+	if (p && c->task == (__u64)p && c->uid != who_uid(p, btf))
 		user_changed(p, c, btf);
-	if (c->slot != SLOT_REST(i, ncpus) || c->moves != *(volatile __u32 *)&ctl.moves)
+	if (c->mark != regs + MARK_REST || c->moves != *(volatile __u32 *)&ctl.moves)
 		return false;
 	c->skipped++;
 	return true;
 }
 
-/* event() for a system call, with its task's record. NULL: accounting is off, or nobody is known to
- * run here. */
-static __always_inline struct acct_task *call_event(struct acct_now *n, struct acct_cpu **cpu,
-						    struct task_struct **p, const bool exits,
-						    const bool btf)
+/*
+ * An event of a system call, whatever has come before: its time and its task's record. NULL: there
+ * is nothing to charge.
+ */
+static __always_inline struct acct_task *
+call_event(__u64 *ctx, struct acct_now *n, struct acct_cpu **cpu, const bool exits, const bool btf)
 {
-	if (!acct_epoch(&ctl))
-		return NULL;
-	if (flow_selects() && call_skip(exits, btf))
-		return NULL;
-	/* What needs no time comes before the clock: reading it waits for the kernel's entry
-	 * anyway. */
+	struct task_struct *p = current_task(btf);
+	struct acct_cpu *c;
+
 	n->cpu = bpf_get_smp_processor_id();
-	*cpu = cpu_get(n->cpu);
-	*p = current_task(btf);
+	c = cpu_get(n->cpu);
+	*cpu = c;
+	if (!c || (flow_selects() && call_skip(c, ctx[0], exits, btf)))
+		return NULL;
+	if (btf && regs_at != ctx[0] - (__u64)p->stack)
+		regs_at = ctx[0] - (__u64)p->stack;
 	n->now = bpf_ktime_get_ns();
-	return *cpu ? flow_caller(*p, *cpu, n, btf) : NULL;
+	return flow_caller(p, c, n, ctx[0], btf);
+}
+
+static __noinline int enter_slow(__u64 *ctx, const bool btf)
+{
+	struct acct_task *t;
+	struct acct_now n;
+	struct acct_cpu *c;
+
+	t = call_event(ctx, &n, &c, false, btf);
+	if (t)
+		acct_sys_enter(t, c, n.now, syscall_key(current_task(btf), (long)ctx[1], btf));
+	return 0;
+}
+
+static __noinline int exit_slow(__u64 *ctx, const bool btf)
+{
+	struct acct_task *t;
+	struct acct_now n;
+	struct acct_cpu *c;
+
+	t = call_event(ctx, &n, &c, true, btf);
+	if (t)
+		acct_sys_exit(t, c, n.now, failed(ctx));
+	return 0;
+}
+
+/*
+ * Nearly every event of a system call is one of a task that is known to run here, in a window that
+ * it has been in: a few steps, of which those that need no time come before the clock, since
+ * reading it waits for what the kernel has begun anyway. What else there is goes the long way, from
+ * its beginning: NULL.
+ */
+static __always_inline struct acct_task *call_event_quick(__u64 *ctx, struct acct_cpu **cpu,
+							  __u64 *now)
+{
+	struct acct_cpu *c = cpu_get(bpf_get_smp_processor_id());
+	struct acct_task *t;
+
+	*cpu = c;
+	if (!c || acct_unlikely(c->mark != ctx[0]))
+		return NULL;
+	t = task_of(c);
+	*now = bpf_ktime_get_ns();
+	return t && flow_current_still(c, t) ? t : NULL;
 }
 
 static __always_inline int on_sys_enter(__u64 *ctx, const bool btf)
 {
-	long nr = (long)ctx[1];
-	struct task_struct *p;
 	struct acct_task *t;
-	struct acct_now n;
 	struct acct_cpu *c;
+	__u64 now;
 
-	t = call_event(&n, &c, &p, false, btf);
-	if (t)
-		acct_sys_enter(t, c, &n, CALL_KEY(CALL_SYSCALL, syscall_abi(p, nr, btf), nr));
-	return 0;
+	t = call_event_quick(ctx, &c, &now);
+	if (t && syscall_is_plain(ctx, btf) && acct_enter_quick(t, c, now, ctx[1]))
+		return 0;
+	if (flow_selects() && c && call_skip(c, ctx[0], false, btf))
+		return 0;
+	return enter_slow(ctx, btf);
 }
 PROGRAM(sys_enter)
 
-#define MAX_ERRNO 4095
-
 static __always_inline int on_sys_exit(__u64 *ctx, const bool btf)
 {
-	struct task_struct *p;
 	struct acct_task *t;
-	struct acct_now n;
 	struct acct_cpu *c;
+	__u64 now;
 
-	t = call_event(&n, &c, &p, true, btf);
-	if (t)
-		acct_sys_exit(t, c, &n, ctx[1] >= (__u64)-MAX_ERRNO);
-	return 0;
+	t = call_event_quick(ctx, &c, &now);
+	if (t && acct_exit_quick(t, c, now, failed(ctx)))
+		return 0;
+	if (flow_selects() && c && call_skip(c, ctx[0], true, btf))
+		return 0;
+	return exit_slow(ctx, btf);
 }
 PROGRAM(sys_exit)
 
@@ -737,7 +787,7 @@ static __always_inline void seed_off(struct acct_state *st, struct task_struct *
 				     const struct acct_now *n)
 {
 	long nr = st->flags & AS_KTHREAD ? -1 : task_syscall(p);
-	__u32 key = nr < 0 ? KEY_NO_CALL : CALL_KEY(CALL_SYSCALL, syscall_abi(p, nr, true), nr);
+	__u32 key = nr < 0 ? KEY_NO_CALL : syscall_key(p, nr, true);
 	__u32 state = task_state(p, true);
 
 	flow_seed_state(st, n,

@@ -182,7 +182,8 @@ struct acct_ident {
 
 #define SEL_FOLD 0x100 /* no task, but what ended tasks have been folded into: acct_fold_key */
 
-#define ACCT_CACHE 16 /* direct-mapped; a power of two */
+#define ACCT_CACHE    16 /* direct-mapped; a power of two */
+#define CACHE_AT(key) (((key) ^ ((key) >> 4)) & (ACCT_CACHE - 1))
 
 struct acct_task {
 	__u64 tag; /* generation of the slot << 32 | epoch that the record is in */
@@ -329,13 +330,20 @@ struct acct_chunk {
 	__u32 end;
 };
 
+/* Added to marks, which are multiples of four: the task is not selected; it may become another
+ * user's. */
+#define MARK_REST 1
+#define MARK_USER 2
+
 struct acct_cpu {
 	/* written by the switch program */
 	__u64 task;   /* identity (address) of the task that runs here, 0: not yet known */
 	__u32 slot;   /* its record */
 	__u32 gen;    /* and the generation of that */
 	__u64 seated; /* since when */
-	__u64 ran; /* its sum_exec_runtime then: tells when it left, should that event be missed */
+	__u64 ran;  /* its sum_exec_runtime then: tells when it left, should that event be missed */
+	__u64 mark; /* what its system calls' events show of it, 0: not seen yet; see flow_known()
+		     */
 	__u32 moves;  /* acct_ctl.moves up to which its group and selection are known */
 	__u32 skip;   /* this CPU is not selected; written by the loader, at the start */
 	__u32 uid;    /* of the running task, where users are selected */
@@ -364,7 +372,6 @@ struct acct_cpu {
 	__u64 folded; /* ended tasks that are not told one by one */
 	/* written by the program that sees CPUs go and come: when there is no other for this one */
 	__u32 partial[2]; /* by parity, the last window that this CPU was not online for all of */
-	__u64 reserved;
 };
 
 /*

@@ -601,18 +601,20 @@ static inline void on_call(const struct feed_event *ev, struct acct_cpu *c, stru
 		c->unmatched++;
 		return;
 	}
-	t = flow_caller(u, c, n, true);
+	t = task_at(c->slot);
+	if (c->mark != who_mark(u, true) || !flow_current_still(c, t))
+		t = flow_caller(u, c, n, who_mark(u, true), true);
 	if (!t)
 		return;
 	if (ev->op == FEED_SYS_ENTER) {
-		acct_sys_enter(t, c, n, ev->key);
+		acct_sys_enter(t, c, n->now, ev->key);
 		return;
 	}
 	if (unlikely(t->st.mode == AC_BUSY))
 		first_exit(u, t, n, ev->key);
 	else if (unlikely(t->st.key != ev->key))
 		other_exit(t, c, n, ev->key);
-	acct_sys_exit(t, c, n, ev->flags & FE_ERROR);
+	acct_sys_exit(t, c, n->now, ev->flags & FE_ERROR);
 }
 
 /* ---- interrupts and hypervisor calls ---- */

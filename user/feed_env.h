@@ -108,7 +108,7 @@ static __always_inline uint32_t record(struct region *r, uint32_t slot, uint32_t
 static __attribute__((noinline)) struct acct_call *
 call_make(struct acct_cpu *c, struct acct_task *t, uint32_t key, __u64 *tag)
 {
-	uint32_t h = (key ^ (key >> 4)) & (ACCT_CACHE - 1);
+	uint32_t h = CACHE_AT(key);
 	struct acct_call *call;
 	bool fresh;
 	uint32_t i = record(&F->calls, c->slot, key, &fresh);
@@ -130,16 +130,25 @@ call_make(struct acct_cpu *c, struct acct_task *t, uint32_t key, __u64 *tag)
 	return call;
 }
 
+static __always_inline struct acct_call *acct_env_call_again(struct acct_cpu *c,
+							     struct acct_task *t, __u32 key)
+{
+	uint32_t h = CACHE_AT(key);
+
+	(void)c;
+	return t->cache[h].key == key && t->cache[h].idx ? call_at(&F->calls, t->cache[h].idx)
+							 : NULL;
+}
+
 static __always_inline struct acct_call *acct_env_call(struct acct_cpu *c, struct acct_task *t,
 						       __u32 key, __u64 *tag)
 {
-	uint32_t h = (key ^ (key >> 4)) & (ACCT_CACHE - 1);
+	struct acct_call *call;
 
 	if (acct_unlikely(F->kinds & SELK_CALL) && !sel__call(F->sel, key))
 		return NULL;
-	if (t->cache[h].key == key && t->cache[h].idx)
-		return call_at(&F->calls, t->cache[h].idx);
-	return call_make(c, t, key, tag);
+	call = acct_env_call_again(c, t, key);
+	return call ? call : call_make(c, t, key, tag);
 }
 
 static __always_inline struct acct_row *acct_env_row(struct acct_cpu *c, struct acct_task *t,
@@ -212,6 +221,12 @@ static __always_inline void link_drop(struct utask *u, const bool btf)
 
 static __always_inline __u64 who_address(struct utask *u)
 {
+	return (uintptr_t)u;
+}
+
+static __always_inline __u64 who_mark(struct utask *u, const bool btf)
+{
+	(void)btf;
 	return (uintptr_t)u;
 }
 

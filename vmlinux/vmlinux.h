@@ -91,7 +91,11 @@ struct task_struct___cpu {
 
 /* x86 */
 struct pt_regs___x86 {
+	unsigned long r11;
+	unsigned long cx;
 	unsigned long orig_ax;
+	unsigned long ip;
+	unsigned long flags;
 };
 
 /* arm64 */

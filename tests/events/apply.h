@@ -109,6 +109,15 @@ acct_inline __u32 cpu_number(const struct acct_cpu *c)
 	return 0;
 }
 
+acct_inline struct acct_call *acct_env_call_again(struct acct_cpu *c, struct acct_task *t,
+						  __u32 key)
+{
+	__u32 idx = call_find(c->slot, key, 0);
+
+	(void)t;
+	return idx ? &ST->calls[idx & (SC_CALLS - 1)] : (struct acct_call *)0;
+}
+
 acct_inline struct acct_call *acct_env_call(struct acct_cpu *c, struct acct_task *t, __u32 key,
 					    __u64 *tag)
 {
@@ -213,6 +222,12 @@ acct_inline const struct acct_ctl *windows(void)
 acct_inline __u64 who_address(__u32 who)
 {
 	return (__u64)who + 2; /* 0 and 1 are nobody's */
+}
+
+acct_inline __u64 who_mark(__u32 who, const bool btf)
+{
+	(void)btf;
+	return ((__u64)who + 1) * 4;
 }
 
 acct_inline __u32 who_at(__u64 address)
@@ -445,12 +460,15 @@ flow_cold int on_group(const struct script_event *ev)
 flow_cold int on_call(const struct script_event *ev, struct acct_cpu *c)
 {
 	struct acct_now n = {.now = ev->time, .cpu = ev->cpu & (SC_CPUS - 1)};
-	struct acct_task *t = flow_caller(running_on(n.cpu), c, &n, true);
+	__u32 who = running_on(n.cpu);
+	struct acct_task *t = task_at(c->slot);
 
+	if (t && (c->mark != who_mark(who, true) || !flow_current_still(c, t)))
+		t = flow_caller(who, c, &n, who_mark(who, true), true);
 	if (t && ev->op == OP_SYS_ENTER)
-		acct_sys_enter(t, c, &n, ev->arg);
+		acct_sys_enter(t, c, n.now, ev->arg);
 	else if (t)
-		acct_sys_exit(t, c, &n, !!ev->arg);
+		acct_sys_exit(t, c, n.now, !!ev->arg);
 	return 0;
 }
 
