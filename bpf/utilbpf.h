@@ -330,6 +330,8 @@ struct acct_chunk {
 	__u32 end;
 };
 
+#define CPUS_NEAR 128 /* of machines with more, their records are in a map */
+
 /* Added to marks, which are multiples of four: the task is not selected; it may become another
  * user's. */
 #define MARK_REST 1

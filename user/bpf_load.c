@@ -197,7 +197,11 @@ static void size_maps(struct bpf_load *l, const struct sizes *s, bool hcalls)
 {
 	struct utilbpf_bpf *k = l->skel;
 
-	size_map(k->maps.cpus, l->rd->ncpus);
+	/* The programs of hypervisor calls may touch no mappable array: see maps.bpf.h. */
+	k->rodata->near_n = l->rd->ncpus;
+	if (hcalls || l->rd->ncpus > CPUS_NEAR || engine__without("near_cpus"))
+		k->rodata->near_n = 0;
+	size_map(k->maps.cpus, k->rodata->near_n ? 1 : l->rd->ncpus + 1);
 	size_map(k->maps.tasks, s->tasks);
 	size_map(k->maps.calls, s->calls);
 	size_map(k->maps.rows, s->rows);
@@ -241,6 +245,7 @@ static void show_tables(struct bpf_load *l)
 	show_table(&r->rows, k->maps.rows);
 	show_table(&r->icalls, k->maps.icalls);
 	r->ctl = &k->bss->ctl;
+	r->near_cpus = k->bss->near_cpus;
 	r->hctl = bpf_map__fd(k->maps.hctl);
 	r->seed_cpu = bpf_program__fd(seed_cpu(l));
 	r->moves_fd = bpf_map__fd(k->maps.moves);

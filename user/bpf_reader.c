@@ -97,13 +97,20 @@ int bpf_reader__map(struct bpf_reader *r)
 		return err;
 	if (r->names) /* `status` names nothing */
 		names__set_noted(r->names, noted_path, r);
-	r->t = (struct tables){r->ncpus,    r->online,
-			       r->cpus.mem, r->tasks.mem,
-			       r->tasks.n,  r->calls.mem,
-			       r->calls.n,  r->rows.mem,
-			       r->rows.n,   r->icalls.mem,
-			       r->icalls.n, 0,
-			       NULL,	    0};
+	r->t = (struct tables){r->ncpus,
+			       r->online,
+			       r->cpus.n == 1 ? r->near_cpus : r->cpus.mem,
+			       r->tasks.mem,
+			       r->tasks.n,
+			       r->calls.mem,
+			       r->calls.n,
+			       r->rows.mem,
+			       r->rows.n,
+			       r->icalls.mem,
+			       r->icalls.n,
+			       0,
+			       NULL,
+			       0};
 	return 0;
 }
 

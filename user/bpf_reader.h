@@ -40,6 +40,7 @@ struct bpf_reader {
 	struct names *names;
 	struct collect *collect;
 	struct bpf_table cpus, tasks, calls, rows, icalls;
+	struct acct_cpu *near_cpus; /* where they are when `cpus` has one record only */
 	struct tables t;
 	bool *online;
 	uint32_t ncpus;		/* possible */

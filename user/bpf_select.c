@@ -124,7 +124,7 @@ static void add_group(void *ctx, uint64_t id, const char *path)
 /* CPUs are told in their own records, which the programs have at hand. */
 static int skip_cpus(struct bpf_load *l)
 {
-	struct acct_cpu *cpus = l->rd->cpus.mem;
+	struct acct_cpu *cpus = l->rd->t.cpus;
 	int err = 0;
 
 	for (uint32_t i = 0; i < l->rd->ncpus && !err; i++) {

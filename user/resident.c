@@ -464,6 +464,7 @@ static int reader_objects(struct resident *x)
 	if (!x->bss)
 		return -errno;
 	r->ctl = &x->bss->ctl;
+	r->near_cpus = x->bss->near_cpus;
 	r->hctl = rdir__get(&x->dir, 'm', "hctl");
 	r->seed_cpu = rdir__get(&x->dir, 'r', "seed_cpu");
 	r->moves_fd = rdir__get(&x->dir, 'm', "moves");
