@@ -344,8 +344,7 @@ struct acct_cpu {
 	__u32 gen;    /* and the generation of that */
 	__u64 seated; /* since when */
 	__u64 ran;  /* its sum_exec_runtime then: tells when it left, should that event be missed */
-	__u64 mark; /* what its system calls' events show of it, 0: not seen yet; see flow_known()
-		     */
+	__u64 mark; /* what events of its system calls show, see who_mark(); 0: not known */
 	__u32 moves;  /* acct_ctl.moves up to which its group and selection are known */
 	__u32 skip;   /* this CPU is not selected; written by the loader, at the start */
 	__u32 uid;    /* of the running task, where users are selected */

@@ -408,6 +408,13 @@ def laws_of_late_boundaries():
     intervals_are_true({"UTILBPF_WITHOUT": "punctuality"})
 
 
+@test
+def laws_of_far_cpus():
+    """The CPUs' records are in a map, as on machines with very many."""
+    needs_bpf()
+    intervals_are_true({"UTILBPF_WITHOUT": "near_cpus"})
+
+
 def intervals_are_true(env):
     with Mix():
         reps = reports(["-i", "0.2", "-n", "10"], env=dict(os.environ, **env))
@@ -488,6 +495,25 @@ def counts_of_calls():
     equal([(v["count"], v["errors"]) for v in unknown], want, "call 1000")
     for t in rep["tasks"]:
         equal(call(t, "getppid")["count"], 2 * n, "getppid of task %d" % t["tid"])
+
+
+@test
+def calls_by_abi():
+    """32-bit calls have numbers of their own, also where they come from 64-bit code."""
+    needs_bpf()
+    n = 300
+    argv = prog("abis", n)
+    status = subprocess.run(argv).returncode
+    if status:
+        raise Skip("no 32-bit system calls from 64-bit code here: status %d" % status)
+    rep, _ = command(argv)
+    nothing_lost(rep)
+    laws(rep, selected=True)
+    equal([t["comm"] for t in rep["tasks"]], ["abis"], "tasks")
+    have = {(c["abi"], c["id"]): c["count"] for c in rep["tasks"][0]["calls"]}
+    equal((have.get(("i386", 20)), have.get(("x86_64", 39)), have.get(("x86_64", 110))),
+          (2 * n, 2 * n, n), "getpid by 32 and 64 bits, getppid")
+    equal([k for k in have if k[0] == "i386"], [("i386", 20)], "32-bit calls")
 
 
 @test
