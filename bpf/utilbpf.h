@@ -185,19 +185,20 @@ struct acct_ident {
 #define ACCT_CACHE    16 /* direct-mapped; a power of two */
 #define CACHE_AT(key) (((key) ^ ((key) >> 4)) & (ACCT_CACHE - 1))
 
+/* In the order of how often it is looked at. */
 struct acct_task {
 	__u64 tag; /* generation of the slot << 32 | epoch that the record is in */
 	__u32 seq; /* odd while the record is moved to a new epoch */
 	__u32 cpu; /* the CPU it is on, or was last, or waits for */
 	struct acct_state st;
+	struct acct_bank bank[2];
 	__u32 calls; /* index of its first call record, 0: none; linked by acct_call.next */
 	__u32 rows;  /* the same for rows */
-	struct acct_ident id;
-	struct acct_bank bank[2];
 	struct {
 		__u32 key;
 		__u32 idx;
 	} cache[ACCT_CACHE];
+	struct acct_ident id;
 };
 
 /*
@@ -338,32 +339,39 @@ struct acct_chunk {
 #define MARK_USER 2
 
 struct acct_cpu {
-	/* written by the switch program */
+	/* what nearly every event looks at: one cache line */
+	/* written by switches */
 	__u64 task;   /* identity (address) of the task that runs here, 0: not yet known */
+	__u64 mark;   /* what events of its system calls show, see who_mark(); 0: not known */
 	__u32 slot;   /* its record */
 	__u32 gen;    /* and the generation of that */
-	__u64 seated; /* since when */
-	__u64 ran;  /* its sum_exec_runtime then: tells when it left, should that event be missed */
-	__u64 mark; /* what events of its system calls show, see who_mark(); 0: not known */
 	__u32 moves;  /* acct_ctl.moves up to which its group and selection are known */
-	__u32 skip;   /* this CPU is not selected; written by the loader, at the start */
-	__u32 uid;    /* of the running task, where users are selected */
 	__u32 within; /* 1: in the middle of a switch, a fork or an exec, its clock read or not */
-	/* written by interrupt programs only */
+	/* written by interrupt programs only; a switch ends what has lost its end */
+	__u64 irq_events;
 	__u32 depth;
+	__u32 skip; /* this CPU is not selected; written by the loader, at the start */
+	/* written by all others */
+	__u64 irq_seen; /* irq_events when taken[] was last brought up to total[] */
+	__u64 events;
+
+	/* written by switches */
+	__u64 seated; /* since when its task runs here */
+	__u64 ran; /* its sum_exec_runtime then: tells when it left, should that event be missed */
+	__u32 uid; /* of the running task, where users are selected */
+	/* written by interrupt programs only */
 	__u32 irq_epoch;
 	__u64 last;		  /* up to here the top frame is charged */
 	__u64 total[AC_STEAL_NR]; /* time of all frames since the start, by class */
 	__u64 at[2][AC_STEAL_NR]; /* total at the start of irq_epoch and of the one before, by
 				     parity */
-	__u64 irq_events, irq_unmatched, irq_dropped;
+	__u64 irq_unmatched, irq_dropped;
 	struct acct_frame stack[ACCT_DEPTH];
 	struct acct_chunk icalls[AC_STEAL_NR];
 	/* written by the programs of system calls and of tasks; a wakeup, or a migration, may
 	   interrupt those of fork, exec and exit */
-	__u64 irq_seen;		  /* irq_events when taken[] was last brought up to total[] */
 	__u64 taken[AC_STEAL_NR]; /* how much of total[] tasks have been charged */
-	__u64 events, unmatched, dropped_tasks, dropped_calls, lost_tasks;
+	__u64 unmatched, dropped_tasks, dropped_calls, lost_tasks;
 	struct acct_chunk calls;
 	struct acct_chunk rows;
 	struct acct_pop pop, rest_pop; /* of those that found no slot, of the rest */
@@ -424,6 +432,7 @@ _Static_assert(sizeof(struct acct_ident) == 80, "acct_ident");
 _Static_assert(sizeof(struct acct_task) == 576, "acct_task");
 _Static_assert(sizeof(struct acct_call) == 224, "acct_call");
 _Static_assert(sizeof(struct acct_row) == 256, "acct_row");
+_Static_assert(__builtin_offsetof(struct acct_cpu, seated) == 64, "acct_cpu: its first line");
 _Static_assert(sizeof(struct acct_cpu) % 64 == 0, "acct_cpu: CPUs must not share cache lines");
 
 #endif /* UTILBPF_H */

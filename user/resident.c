@@ -66,14 +66,24 @@ struct telling {
 static uint32_t records_hash(void)
 {
 	const uint32_t shape[] = {
-		sizeof(struct acct_task),  sizeof(struct acct_call),
-		sizeof(struct acct_row),   sizeof(struct acct_cpu),
-		sizeof(struct acct_ident), sizeof(struct acct_state),
-		sizeof(struct acct_bank),  sizeof(bss_t),
-		offsetof(bss_t, ctl),	   sizeof(struct resident_state),
-		sizeof(struct report),	   sizeof(struct rep_group),
-		sizeof(struct rep_proc),   sizeof(struct rep_task),
-		sizeof(struct rep_call),   offsetof(struct acct_cpu, exited),
+		sizeof(struct acct_task),
+		sizeof(struct acct_call),
+		sizeof(struct acct_row),
+		sizeof(struct acct_cpu),
+		sizeof(struct acct_ident),
+		sizeof(struct acct_state),
+		sizeof(struct acct_bank),
+		sizeof(bss_t),
+		offsetof(bss_t, ctl),
+		sizeof(struct resident_state),
+		sizeof(struct report),
+		sizeof(struct rep_group),
+		sizeof(struct rep_proc),
+		sizeof(struct rep_task),
+		sizeof(struct rep_call),
+		offsetof(struct acct_cpu, exited),
+		offsetof(struct acct_cpu, slot),
+		offsetof(struct acct_task, id),
 	};
 	uint32_t h = 2166136261U; /* FNV-1a, by words */
 

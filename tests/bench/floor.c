@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * floor empty|clock TRACEPOINT...: attaches those programs of floor.bpf.c, says "ready", stays
+ * floor empty|clock|find TRACEPOINT...: attaches those programs of floor.bpf.c, says "ready", stays
  * until stdin closes. Without a tracepoint: all of them.
  */
 #include <stdio.h>
@@ -30,7 +30,7 @@ int main(int argc, char **argv)
 	int err;
 
 	if (argc < 2) {
-		fputs("usage: floor empty|clock [TRACEPOINT...]\n", stderr);
+		fputs("usage: floor empty|clock|find [TRACEPOINT...]\n", stderr);
 		return 2;
 	}
 	k = floor_bpf__open();

@@ -178,6 +178,7 @@ def tools():
         "nothing": Tool("nothing"),
         "empty": Tool("two empty tp_btf programs", [FLOOR, "empty", "sys_enter", "sys_exit"], first_line),
         "floor": Tool("the same, reading the clock: the floor", [FLOOR, "clock", "sys_enter", "sys_exit"], first_line),
+        "find": Tool("the floor, and finding CPU and task", [FLOOR, "find", "sys_enter", "sys_exit"], first_line),
         "floor_all": Tool("the same on switch and wakeup, too", [FLOOR, "clock", *SWITCHES], first_line),
         "sched": Tool("utilbpf -e sched", util + ["sched"], first_line),
         "syscalls": Tool("utilbpf -e syscalls", util + ["syscalls"], first_line),
