@@ -158,16 +158,18 @@ static __always_inline __u32 syscall_key(struct task_struct *p, long nr, const b
 }
 
 /*
- * For an event of sys_enter: true when the call's number alone is its key, as far as that can be
- * told without the task. x86's `syscall` instruction, which 32-bit calls do not come by, leaves the
- * user's address in rcx and his flags in r11 (Intel SDM, volume 2, SYSCALL).
+ * The same of the running task, for an event of sys_enter. On x86 nearly all can be told without
+ * the task: the `syscall` instruction, which 32-bit calls do not come by, leaves the user's address
+ * in rcx and his flags in r11 (Intel SDM, volume 2, SYSCALL).
  */
-static __always_inline bool syscall_is_plain(const __u64 *ctx, const bool btf)
+static __always_inline __u32 syscall_key_here(const __u64 *ctx, const bool btf)
 {
 	const struct pt_regs___x86 *regs = (const void *)ctx[0];
 
-	return machine == ARCH_X86 && btf && regs->cx == regs->ip && regs->r11 == regs->flags &&
-	       ctx[1] <= KEY_NR_MASK;
+	if (machine == ARCH_X86 && btf && acct_likely(regs->cx == regs->ip) &&
+	    acct_likely(regs->r11 == regs->flags) && acct_likely(ctx[1] <= KEY_NR_MASK))
+		return CALL_KEY(CALL_SYSCALL, 0, 0) | (__u32)ctx[1];
+	return syscall_key(current_task(btf), (long)ctx[1], btf);
 }
 
 /* 5.15, dd6e10fbd9fb ("bpf: Add bpf_task_pt_regs() helper") */

@@ -149,11 +149,11 @@ ARRAY(icall_lists, struct acct_icall_list, 0);
 struct acct_ctl ctl __attribute__((aligned(64)));
 struct acct_keep keep __attribute__((aligned(64)));
 /*
- * The CPUs' records, where programs find them without a look-up: a quarter of what the events of a
- * system call take otherwise. All of them, near_n, or none: then they are in the map.
+ * The CPUs' records, where programs find them without a look-up: all of them, or none, and then
+ * they are in the map.
  */
 struct acct_cpu near_cpus[CPUS_NEAR] __attribute__((aligned(64)));
-const volatile __u32 near_n = 0;
+const volatile bool cpus_near = false;
 /* From a task's stack to where its user's registers are saved; learned from the first system call.
  */
 __u64 regs_at;
@@ -166,7 +166,8 @@ const volatile __u32 command_pid = 0; /* the process that will exec COMMAND */
 
 static __always_inline struct acct_cpu *cpu_get(__u32 cpu)
 {
-	return cpu < near_n ? &near_cpus[cpu] : bpf_map_lookup_elem(&cpus, &cpu);
+	return cpus_near ? &near_cpus[acct_below(cpu, CPUS_NEAR)]
+			 : bpf_map_lookup_elem(&cpus, &cpu);
 }
 
 static __always_inline struct acct_task *task_at(__u32 slot)

@@ -605,44 +605,51 @@ static __always_inline bool call_skip(struct acct_cpu *c, __u64 regs, const bool
  * An event of a system call, whatever has come before: its time and its task's record. NULL: there
  * is nothing to charge.
  */
-static __always_inline struct acct_task *
-call_event(__u64 *ctx, struct acct_now *n, struct acct_cpu **cpu, const bool exits, const bool btf)
+static __always_inline struct acct_task *call_event(__u64 *ctx, struct acct_now *n,
+						    struct acct_cpu **cpu, const bool btf)
 {
 	struct task_struct *p = current_task(btf);
+	struct acct_task *t;
 	struct acct_cpu *c;
+	__u64 at;
 
 	n->cpu = bpf_get_smp_processor_id();
 	c = cpu_get(n->cpu);
 	*cpu = c;
-	if (!c || (flow_selects() && call_skip(c, ctx[0], exits, btf)))
+	if (!c)
 		return NULL;
-	if (btf && regs_at != ctx[0] - (__u64)p->stack)
-		regs_at = ctx[0] - (__u64)p->stack;
 	n->now = bpf_ktime_get_ns();
-	return flow_caller(p, c, n, ctx[0], btf);
+	t = flow_caller(p, c, n, ctx[0], btf);
+	if (!t || !btf)
+		return t;
+	/* From the record it is a number, of which a verifier before 6.8 lets others be taken. */
+	at = (*(volatile __u64 *)&c->mark & ~(MARK_REST | MARK_USER)) - (__u64)p->stack;
+	if (regs_at != at)
+		regs_at = at;
+	return t;
 }
 
-static __noinline int enter_slow(__u64 *ctx, const bool btf)
+static __always_inline int enter_long(__u64 *ctx, const bool btf)
 {
 	struct acct_task *t;
 	struct acct_now n;
 	struct acct_cpu *c;
 
-	t = call_event(ctx, &n, &c, false, btf);
+	t = call_event(ctx, &n, &c, btf);
 	if (t)
-		acct_sys_enter(t, c, n.now, syscall_key(current_task(btf), (long)ctx[1], btf));
+		acct_enter_cold(t, c, n.now, syscall_key_here(ctx, btf));
 	return 0;
 }
 
-static __noinline int exit_slow(__u64 *ctx, const bool btf)
+static __always_inline int exit_long(__u64 *ctx, const bool btf)
 {
 	struct acct_task *t;
 	struct acct_now n;
 	struct acct_cpu *c;
 
-	t = call_event(ctx, &n, &c, true, btf);
+	t = call_event(ctx, &n, &c, btf);
 	if (t)
-		acct_sys_exit(t, c, n.now, failed(ctx));
+		acct_exit_cold(t, c, n.now, failed(ctx));
 	return 0;
 }
 
@@ -673,11 +680,11 @@ static __always_inline int on_sys_enter(__u64 *ctx, const bool btf)
 	__u64 now;
 
 	t = call_event_quick(ctx, &c, &now);
-	if (t && syscall_is_plain(ctx, btf) && acct_enter_quick(t, c, now, ctx[1]))
+	if (t && acct_enter_quick(t, c, now, syscall_key_here(ctx, btf)))
 		return 0;
 	if (flow_selects() && c && call_skip(c, ctx[0], false, btf))
 		return 0;
-	return enter_slow(ctx, btf);
+	return enter_long(ctx, btf);
 }
 PROGRAM(sys_enter)
 
@@ -692,7 +699,7 @@ static __always_inline int on_sys_exit(__u64 *ctx, const bool btf)
 		return 0;
 	if (flow_selects() && c && call_skip(c, ctx[0], true, btf))
 		return 0;
-	return exit_slow(ctx, btf);
+	return exit_long(ctx, btf);
 }
 PROGRAM(sys_exit)
 

@@ -335,8 +335,8 @@ struct acct_chunk {
 
 /* Added to marks, which are multiples of four: the task is not selected; it may become another
  * user's. */
-#define MARK_REST 1
-#define MARK_USER 2
+#define MARK_REST 1ULL
+#define MARK_USER 2ULL
 
 struct acct_cpu {
 	/* what nearly every event looks at: one cache line */

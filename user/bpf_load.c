@@ -198,10 +198,9 @@ static void size_maps(struct bpf_load *l, const struct sizes *s, bool hcalls)
 	struct utilbpf_bpf *k = l->skel;
 
 	/* The programs of hypervisor calls may touch no mappable array: see maps.bpf.h. */
-	k->rodata->near_n = l->rd->ncpus;
-	if (hcalls || l->rd->ncpus > CPUS_NEAR || engine__without("near_cpus"))
-		k->rodata->near_n = 0;
-	size_map(k->maps.cpus, k->rodata->near_n ? 1 : l->rd->ncpus + 1);
+	k->rodata->cpus_near =
+		!hcalls && l->rd->ncpus <= CPUS_NEAR && !engine__without("near_cpus");
+	size_map(k->maps.cpus, k->rodata->cpus_near ? 1 : l->rd->ncpus + 1);
 	size_map(k->maps.tasks, s->tasks);
 	size_map(k->maps.calls, s->calls);
 	size_map(k->maps.rows, s->rows);

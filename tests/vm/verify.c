@@ -72,6 +72,7 @@ static struct utilbpf_bpf *open_variant(const struct variant *v, const char *onl
 		return NULL;
 	k->rodata->machine = bpf_probe__machine();
 	k->rodata->ncpus = 8;
+	k->rodata->cpus_near = !v->select;
 	k->rodata->reserve.calls = k->rodata->reserve.rows = k->rodata->reserve.icalls = 100;
 	k->rodata->have_storage = v->storage;
 	k->rodata->have_probe_read = probe_read;
