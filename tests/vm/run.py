@@ -82,13 +82,12 @@ RAW = "UTILBPF_WITHOUT=tp_btf"
 HASH = "UTILBPF_WITHOUT=task_storage"
 PERF = "GUEST_ENGINE=perf"
 VERIFY = Step("verifier", ["verify"])
-VERIFY_MORE = Step("verifier", [], "", ["verify"])
 
 GUESTS = [
     # The order in which they run: where time is short, the last are left out. The longest comes first:
     # its verifier walks the cold paths with each caller, a minute each time that the tool starts.
     Guest("amd64-5.10", "amd64", DEBIAN_5_10, [
-        VERIFY_MORE, Step("bpf, raw_tp, hash", FEW[:1], "", FEW[1:])], takes=240),
+        VERIFY, Step("bpf, raw_tp, hash", FEW[:1], "", FEW[1:])], takes=240),
     Guest("amd64-6.1", "amd64", DEBIAN_6_1, [
         VERIFY, Step("bpf, few ids", [], "", ["ids_come_round"]), Step("bpf", LAWS, "", REST),
         Step("bpf, raw_tp", [], RAW, FEW + MORE), Step("bpf, hash", [], HASH, FEW + MORE),
@@ -104,7 +103,7 @@ GUESTS = [
         Step("auto: perf", RING + HCALLS, PERF, RING_MORE[1:])], "no BTF, hash MMU", "disable_radix", takes=60),
     Guest("arm64-6.1", "arm64", DEBIAN_6_1, [VERIFY, Step("bpf", FEW, "", MORE)], takes=60),
     Guest("amd64-6.12-lockdown", "amd64", DEBIAN_6_12, [
-        VERIFY_MORE, Step("bpf", FEW[:1], "", FEW[1:])], "lockdown",
+        VERIFY, Step("bpf", FEW[:1], "", FEW[1:])], "lockdown",
           "lsm=lockdown,capability lockdown=confidentiality", takes=60),
     Guest("amd64-6.12-rings", "amd64", DEBIAN_6_12, [
         Step("perf, CPU hotplug", RINGS[:1], "", RINGS[1:])], takes=40),
