@@ -35,7 +35,7 @@
 		__type(value, __u32);                                                              \
 	} name_ SEC(".maps")
 
-ARRAY(cpus, struct acct_cpu, BPF_F_MMAPABLE); /* of one record, unused: see near_cpus */
+ARRAY(cpus, struct acct_cpu, BPF_F_MMAPABLE); /* of one record, unused, where cpus_near */
 ARRAY(tasks, struct acct_task, BPF_F_MMAPABLE);
 ARRAY(calls, struct acct_call, BPF_F_MMAPABLE);
 ARRAY(rows, struct acct_row, BPF_F_MMAPABLE);

@@ -656,8 +656,8 @@ static __always_inline int exit_long(__u64 *ctx, const bool btf)
 /*
  * Nearly every event of a system call is one of a task that is known to run here, in a window that
  * it has been in: a few steps, of which those that need no time come before the clock, since
- * reading it waits for what the kernel has begun anyway. What else there is goes the long way, from
- * its beginning: NULL.
+ * reading it waits for what the kernel has begun anyway. NULL: it goes the long way, from its
+ * beginning.
  */
 static __always_inline struct acct_task *call_event_quick(__u64 *ctx, struct acct_cpu **cpu,
 							  __u64 *now)
