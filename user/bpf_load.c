@@ -200,6 +200,7 @@ static void size_maps(struct bpf_load *l, const struct sizes *s, bool hcalls)
 	/* The programs of hypervisor calls may touch no mappable array: see maps.bpf.h. */
 	k->rodata->cpus_near =
 		!hcalls && l->rd->ncpus <= CPUS_NEAR && !engine__without("near_cpus");
+	/* More than one, or its reader would take them for near. */
 	size_map(k->maps.cpus, k->rodata->cpus_near ? 1 : l->rd->ncpus + 1);
 	size_map(k->maps.tasks, s->tasks);
 	size_map(k->maps.calls, s->calls);

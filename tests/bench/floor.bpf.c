@@ -19,6 +19,7 @@ static __always_inline int stamp(void)
 	return 0;
 }
 
+/* As many and as large as utilbpf's. */
 #define CPUS	   128
 #define CPU_BYTES  832
 #define TASKS	   4096
