@@ -388,20 +388,25 @@ acct_cold __u64 acct_steal(struct acct_sums *s, struct acct_cpu *c, const struct
 	return d - left;
 }
 
+/* Charges d ns for which a task was off the CPU into s; off: its class - AC_WAIT, below AC_OFF_NR.
+ */
+acct_inline void acct_off_add(struct acct_state *st, struct acct_sums *s, __u32 off, __u64 d)
+{
+	s->ns[AC_WAIT + off] += d;
+	if (st->flags & AS_CALL) {
+		st->off[off] += d;
+		st->flags |= AS_SPLIT;
+	}
+}
+
 /* Charges d ns of a task that is off the CPU into s. */
 acct_inline void acct_slice_off(struct acct_state *st, struct acct_sums *s, __u64 d)
 {
 	__u32 cls = st->cls, off = cls - AC_WAIT;
 
 	acct_opaque(off);
-	if (off >= AC_OFF_NR)
-		return;
-	off = acct_below(off, 8);
-	s->ns[AC_WAIT + off] += d;
-	if (st->flags & AS_CALL) {
-		st->off[off] += d;
-		st->flags |= AS_SPLIT;
-	}
+	if (off < AC_OFF_NR)
+		acct_off_add(st, s, acct_below(off, 8), d);
 }
 
 /* The same for one that is on the CPU of c, less what interrupts have used: see acct_slice(). */
@@ -732,6 +737,7 @@ acct_inline void acct_move(struct acct_task *t, struct acct_cpu *c, const struct
  */
 acct_inline void acct_dead(struct acct_task *t)
 {
+	t->task = 0;
 	acct_barrier();
 	*(volatile __u8 *)&t->st.cls = AC_NONE;
 }
@@ -778,6 +784,39 @@ acct_inline void acct_switch_in(struct acct_task *t, struct acct_cpu *c, const s
 	t->st.flags |= AS_RAN;
 }
 
+/*
+ * What acct_switch_out() of t for cls, AC_NONE when it is the idle task, and acct_switch_in() of nt
+ * do, where both are in the same window, nothing is to be taken out of t's slice and nt has come to
+ * this CPU before, or was put there. 0: this is not that case, and nothing was changed.
+ */
+acct_inline int acct_switch_quick(struct acct_task *t, struct acct_task *nt,
+				  const struct acct_cpu *c, __u64 now, __u8 cls)
+{
+	__u64 d = now - t->st.since, nd = now - nt->st.since;
+	__u32 was = t->st.cls, off = nt->st.cls - AC_WAIT;
+	struct acct_sums *s;
+
+	acct_opaque(off);
+	if (acct_unlikely(!acct_quiet(c, d) || (__s64)nd < 0 || nt->cpu != t->cpu || was >= AC_NR))
+		return 0;
+	if (acct_likely(off < AC_OFF_NR))
+		acct_off_add(&nt->st, &nt->bank[nt->tag & 1].s, acct_below(off, 8), nd);
+	else if (off != AC_NONE - AC_WAIT) /* the idle task comes from nowhere */
+		return 0;
+	s = &t->bank[t->tag & 1].s;
+	s->ns[acct_below(was, 16)] += d;
+	if (cls == AC_WAIT)
+		s->involuntary++;
+	else
+		s->voluntary++;
+	t->st.since = now;
+	t->st.cls = cls;
+	nt->st.since = now;
+	nt->st.cls = nt->st.mode;
+	nt->st.flags |= AS_RAN;
+	return 1;
+}
+
 #endif /* ACCT_READER */
 
 /* t, which is off the CPU, becomes runnable. */
@@ -785,6 +824,21 @@ acct_inline void acct_wakeup(struct acct_task *t, const struct acct_now *n)
 {
 	acct_charge_off(t, n);
 	t->st.cls = AC_WAIT;
+}
+
+/* The same of a t in the current window. 0: it was not off the CPU, and nothing was changed. */
+acct_inline int acct_wakeup_quick(struct acct_task *t, __u64 now)
+{
+	__u32 off = t->st.cls - AC_WAIT;
+	__u64 d = now - t->st.since;
+
+	acct_opaque(off);
+	if (acct_unlikely((__s64)d < 0 || off >= AC_OFF_NR))
+		return 0;
+	t->st.since = now;
+	t->st.cls = AC_WAIT;
+	acct_off_add(&t->st, &t->bank[t->tag & 1].s, acct_below(off, 8), d);
+	return 1;
 }
 
 /* ---- the life of a task ---- */
@@ -817,6 +871,7 @@ acct_inline void acct_task_init(struct acct_task *t, const struct acct_now *n, _
 	acct_barrier();
 	t->tag = (((t->tag >> 32) + 1) << 32) | n->epoch;
 	t->cpu = cpu;
+	t->task = 0;
 	t->st.since = n->now;
 	t->st.cls = AC_NONE;
 	t->st.mode = AC_BUSY;
@@ -1008,6 +1063,8 @@ acct_inline __u8 acct_off_class(__u32 state, int iowait)
 {
 	if (!state)
 		return AC_WAIT;
+	if (acct_likely(state == ACCT_TASK_INTERRUPTIBLE))
+		return AC_SLEEP;
 	if (state & ACCT_TASK_DEAD)
 		return AC_NONE;
 	if (state & (ACCT_TASK_STOPPED | ACCT_TASK_TRACED))

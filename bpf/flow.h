@@ -61,6 +61,13 @@ static __always_inline flow_who who_at(__u64 address);
  * step is needed to find it. 0: not known.
  */
 static __always_inline __u64 who_mark(flow_who p, const bool btf);
+/*
+ * Remembers which slot p, not an idle task, came onto a CPU with; and finds that record again in a
+ * few steps, the idle task's of `cpu` included. It may have become another's, see flow_learn().
+ * NULL: not known.
+ */
+static __always_inline void who_learn(flow_who p, __u32 slot, const bool btf);
+static __always_inline struct acct_task *who_recent(flow_who p, __u32 cpu, const bool btf);
 /* A CPU's idle task; a thread that is not its process's leader; one that never leaves the kernel.
  */
 static __always_inline bool who_is_idle(flow_who p, const bool btf);
@@ -68,7 +75,7 @@ static __always_inline bool who_is_thread(flow_who p, const bool btf);
 static __always_inline bool who_is_kernel(flow_who p, const bool btf);
 /* When it was made, and how long it has run by the scheduler's count; ns. */
 static __always_inline __u64 who_born(flow_who p, const bool btf);
-static __always_inline __u64 who_ran(flow_who p, const struct acct_now *n, const bool btf);
+static __always_inline __u64 who_ran(flow_who p, const bool btf);
 /*
  * When the task that c believes in has left, as far as that can be told, at most now; *cls: for
  * which off-CPU class, AC_NONE when it is dead.
@@ -289,7 +296,7 @@ acct_inline void flow_seat(struct acct_cpu *c, flow_who p, __u32 slot, struct ac
 	c->mark = flow_mark(who_mark(p, btf), slot, n->cpu);
 	c->gen = t->tag >> 32;
 	c->seated = n->now;
-	c->ran = who_ran(p, n, btf);
+	c->ran = who_ran(p, btf);
 	c->moves = n->moves;
 	if (flow_selects_users())
 		c->uid = who_uid(p, btf);
@@ -821,6 +828,20 @@ acct_inline void flow_leave(flow_who prev, struct acct_task *t, __u8 cls, struct
 	}
 }
 
+/*
+ * From here on p, which comes onto a CPU, and its record t, which is in `slot`, are known to belong
+ * together by a look at t, until that ends (acct_dead()).
+ */
+acct_inline void flow_learn(struct acct_task *t, flow_who p, __u32 slot, const struct acct_now *n,
+			    const bool btf)
+{
+	t->task = who_address(p);
+	t->slot = slot;
+	t->moves = n->moves;
+	if (!who_is_idle(p, btf))
+		who_learn(p, slot, btf);
+}
+
 /* After flow_leave(): next gets the CPU of n. */
 acct_inline void flow_enter(flow_who next, struct acct_cpu *c, struct acct_now *n, const bool btf)
 {
@@ -837,11 +858,56 @@ acct_inline void flow_enter(flow_who next, struct acct_cpu *c, struct acct_now *
 	if (acct_unlikely(acct_on_cpu(&t->st))) {
 		c->unmatched++;
 		flow_evict(t, slot);
+		n->moves--; /* its group and selection were not looked at, see flow_settle() */
 	}
 	acct_switch_in(t, c, n, slot);
 	flow_seat(c, next, slot, t, n, btf);
+	if (!flow_shared(slot, n->cpu))
+		flow_learn(t, next, slot, n, btf);
 	/* No frame outlives a switch: exits that were lost end here. */
 	c->depth = 0;
+}
+
+/*
+ * Nearly every switch is one of two tasks that are known by their records, see flow_learn(), in a
+ * window that they have been in: a few steps. False: it is not, and nothing was changed. To be
+ * asked after the clock was read, see flow_current_still().
+ */
+acct_inline bool flow_switch_quick(flow_who prev, struct acct_task *t, __u8 cls, flow_who next,
+				   struct acct_task *nt, struct acct_cpu *c, __u64 now,
+				   const bool btf)
+{
+	if (acct_unlikely(t->task != who_address(prev) || nt->task != who_address(next) ||
+			  nt->moves != c->moves || (__u32)nt->tag != (__u32)t->tag ||
+			  !flow_current_still(c, t)))
+		return false;
+	if (who_is_idle(prev, btf))
+		cls = AC_NONE;
+	else if (acct_unlikely(cls == AC_NONE))
+		return false;
+	if (!acct_switch_quick(t, nt, c, now, cls))
+		return false;
+	c->task = who_address(next);
+	c->slot = nt->slot;
+	c->mark = who_mark(next, btf);
+	c->gen = nt->tag >> 32;
+	c->seated = now;
+	c->ran = who_ran(next, btf);
+	if (flow_selects_users()) {
+		c->mark += MARK_USER;
+		c->uid = who_uid(next, btf);
+	}
+	c->depth = 0;
+	return true;
+}
+
+/* The same where the records are not at hand. */
+acct_inline bool flow_switch_known(flow_who prev, __u8 cls, flow_who next, struct acct_cpu *c,
+				   const struct acct_now *n, const bool btf)
+{
+	struct acct_task *t = task_at(c->slot), *nt = who_recent(next, n->cpu, btf);
+
+	return t && nt && flow_switch_quick(prev, t, cls, next, nt, c, n->now, btf);
 }
 
 /* Whether the task of l is off the CPU, and not for want of one: then only events like a wakeup
@@ -876,6 +942,18 @@ acct_inline void flow_wakeup(flow_who p, struct acct_link *l, struct acct_cpu *c
 		flow_roll(t, c, n);
 		acct_wakeup(t, n);
 	}
+}
+
+/* The same of a task that is known, see flow_switch_quick(). */
+acct_inline bool flow_wakeup_quick(flow_who p, __u64 now, __u32 cpu, const bool btf)
+{
+	struct acct_task *t = who_recent(p, cpu, btf);
+	const struct acct_ctl *w = windows();
+
+	return t &&
+	       acct_likely(t->task == who_address(p) && (__u32)t->tag == acct_epoch(w) &&
+			   t->moves == *(const volatile __u32 *)&w->moves) &&
+	       acct_wakeup_quick(t, now);
 }
 
 /* p, whose link is l, is off the CPU and put on `cpu`. */
@@ -1190,7 +1268,7 @@ acct_inline void flow_seed_end(struct acct_link *l, __u32 slot, __u32 cpu, bool 
  */
 acct_inline void flow_absent(flow_who p, struct acct_cpu *c, struct acct_now *n, const bool btf)
 {
-	__u64 left = c->seated + who_ran(p, n, btf) - c->ran, away = n->now - left;
+	__u64 left = c->seated + who_ran(p, btf) - c->ran, away = n->now - left;
 	struct acct_task *t = flow_task(c->slot, c, n);
 	struct acct_task *idle = flow_task(SLOT_IDLE(n->cpu, FLOW_NCPUS), c, n);
 	__u64 now = n->now;

@@ -157,6 +157,9 @@ const volatile bool cpus_near = false;
 /* From a task's stack to where its user's registers are saved; learned from the first system call.
  */
 __u64 regs_at;
+/* Slots of the tasks that came onto a CPU last, by tid; of two that share a place the later one. */
+#define RECENT 16384
+__u32 recent[RECENT];
 const volatile bool resident = false;
 const volatile struct acct_keep reserve = {}; /* of `keep`: less is few */
 const volatile __u32 ncpus = 1;
@@ -166,8 +169,12 @@ const volatile __u32 command_pid = 0; /* the process that will exec COMMAND */
 
 static __always_inline struct acct_cpu *cpu_get(__u32 cpu)
 {
-	return cpus_near ? &near_cpus[acct_below(cpu, CPUS_NEAR)]
-			 : bpf_map_lookup_elem(&cpus, &cpu);
+	__u32 key;
+
+	if (cpus_near)
+		return &near_cpus[acct_below(cpu, CPUS_NEAR)];
+	key = cpu; /* goes to the stack only here */
+	return bpf_map_lookup_elem(&cpus, &key);
 }
 
 static __always_inline struct acct_task *task_at(__u32 slot)

@@ -59,20 +59,31 @@ static __always_inline bool event(struct acct_now *n, struct acct_cpu **c)
  * has done both, however long a hypervisor holds its CPU up after the clock was read. Ends with
  * event_done().
  */
+static __always_inline void event_of_two_begins(struct acct_now *n, struct acct_cpu *c)
+{
+	*(volatile __u32 *)&c->within = 1;
+	n->now = bpf_ktime_get_ns();
+}
+
 static __always_inline bool event_of_two(struct acct_now *n, struct acct_cpu **c)
 {
 	if (!event_cpu(n, c))
 		return false;
-	*(volatile __u32 *)&(*c)->within = 1;
-	acct_time(n, &ctl, bpf_ktime_get_ns());
+	event_of_two_begins(n, *c);
+	acct_time(n, &ctl, n->now);
 	return true;
 }
 
 static __always_inline void event_done(struct acct_cpu *c)
 {
+	acct_opaque(c); /* or its field's address is kept over all: there is no register for it */
 	acct_barrier();
 	*(volatile __u32 *)&c->within = 0;
 }
+
+/* An argument, read again wherever it is used: kept over the way that most events take, it would
+ * be kept in memory. */
+#define TASK(ctx, i) ((struct task_struct *)*(volatile __u64 *)&(ctx)[i])
 
 /* ---- what flow.h asks of a task ---- */
 
@@ -95,6 +106,20 @@ static __always_inline __u64 who_address(struct task_struct *p)
 static __always_inline __u64 who_mark(struct task_struct *p, const bool btf)
 {
 	return btf ? (__u64)p->stack + regs_at : 0;
+}
+
+static __always_inline void who_learn(struct task_struct *p, __u32 slot, const bool btf)
+{
+	if (btf)
+		recent[p->pid & (RECENT - 1)] = slot;
+}
+
+static __always_inline struct acct_task *who_recent(struct task_struct *p, __u32 cpu,
+						    const bool btf)
+{
+	__u32 idle = SLOT_IDLE(cpu, ncpus);
+
+	return bpf_map_lookup_elem(&tasks, p->pid ? &recent[p->pid & (RECENT - 1)] : &idle);
 }
 
 static __always_inline struct task_struct *who_at(__u64 address)
@@ -122,8 +147,7 @@ static __always_inline __u64 who_born(struct task_struct *p, const bool btf)
 	return GET(btf, p, start_time);
 }
 
-static __always_inline __u64 who_ran(struct task_struct *p, const struct acct_now *n,
-				     const bool btf)
+static __always_inline __u64 who_ran(struct task_struct *p, const bool btf)
 {
 	return GET(btf, p, se.sum_exec_runtime);
 }
@@ -341,20 +365,35 @@ static __always_inline __u8 leave_class(__u64 *ctx, struct task_struct *prev, co
 	return acct_off_class(state, io);
 }
 
+/* Of values: of what comes after, the verifier walks one state then, not one for each way out. */
+static __always_inline bool switch_quick(__u64 *ctx, struct acct_cpu *c, __u32 cpu, __u64 now)
+{
+	struct acct_task *t = task_of(c), *nt = who_recent(TASK(ctx, 2), cpu, true);
+
+	return t && nt &&
+	       flow_switch_quick(TASK(ctx, 1), t, leave_class(ctx, TASK(ctx, 1), true),
+				 TASK(ctx, 2), nt, c, now, true);
+}
+
 static __always_inline int on_sched_switch(__u64 *ctx, const bool btf)
 {
-	struct task_struct *prev = (void *)ctx[1];
 	struct acct_task *t;
 	struct acct_now n;
 	struct acct_cpu *c;
 
-	if (!event_of_two(&n, &c))
+	if (!event_cpu(&n, &c))
 		return 0;
+	event_of_two_begins(&n, c);
 	c->events++;
-	t = flow_current(prev, c, &n, btf);
+	if (btf && switch_quick(ctx, c, n.cpu, n.now)) {
+		event_done(c);
+		return 0;
+	}
+	acct_time(&n, &ctl, n.now);
+	t = flow_current(TASK(ctx, 1), c, &n, btf);
 	if (t)
-		flow_leave(prev, t, leave_class(ctx, prev, btf), c, &n, btf);
-	flow_enter((void *)ctx[2], c, &n, btf);
+		flow_leave(TASK(ctx, 1), t, leave_class(ctx, TASK(ctx, 1), btf), c, &n, btf);
+	flow_enter(TASK(ctx, 2), c, &n, btf);
 	event_done(c);
 	return 0;
 }
@@ -362,18 +401,23 @@ PROGRAM(sched_switch)
 
 static __always_inline int on_sched_wakeup(__u64 *ctx, const bool btf)
 {
-	struct task_struct *p = (void *)ctx[0];
 	struct acct_link *l;
 	struct acct_now n;
 	struct acct_cpu *c;
 
-	if (!event(&n, &c))
+	if (!event_cpu(&n, &c))
 		return 0;
-	l = link_find(p, btf);
+	n.now = bpf_ktime_get_ns();
+	if (btf && flow_wakeup_quick(TASK(ctx, 0), n.now, n.cpu, true)) {
+		c->events++;
+		return 0;
+	}
+	l = link_find(TASK(ctx, 0), btf);
 	if (!link_usable(l))
 		return 0;
+	acct_time(&n, &ctl, n.now);
 	c->events++;
-	flow_wakeup(p, l, c, &n, btf);
+	flow_wakeup(TASK(ctx, 0), l, c, &n, btf);
 	return 0;
 }
 PROGRAM(sched_wakeup)

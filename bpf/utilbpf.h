@@ -190,6 +190,10 @@ struct acct_task {
 	__u64 tag; /* generation of the slot << 32 | epoch that the record is in */
 	__u32 seq; /* odd while the record is moved to a new epoch */
 	__u32 cpu; /* the CPU it is on, or was last, or waits for */
+	/* from when its task last came onto a CPU; 0 in `task`: since then it is another's */
+	__u64 task;  /* as acct_cpu.task */
+	__u32 slot;  /* its own number */
+	__u32 moves; /* acct_ctl.moves up to which the group and selection were known */
 	struct acct_state st;
 	struct acct_bank bank[2];
 	__u32 calls; /* index of its first call record, 0: none; linked by acct_call.next */
@@ -429,7 +433,7 @@ _Static_assert(sizeof(struct acct_state) == 72, "acct_state");
 _Static_assert(sizeof(struct acct_sums) == 112, "acct_sums");
 _Static_assert(sizeof(struct acct_bank) == 136, "acct_bank");
 _Static_assert(sizeof(struct acct_ident) == 80, "acct_ident");
-_Static_assert(sizeof(struct acct_task) == 576, "acct_task");
+_Static_assert(sizeof(struct acct_task) == 592, "acct_task");
 _Static_assert(sizeof(struct acct_call) == 224, "acct_call");
 _Static_assert(sizeof(struct acct_row) == 256, "acct_row");
 _Static_assert(__builtin_offsetof(struct acct_cpu, seated) == 64, "acct_cpu: its first line");

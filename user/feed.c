@@ -353,10 +353,12 @@ static void on_switch(const struct feed_event *ev, struct acct_cpu *c, struct ac
 	if (!(ev->flags & FE_PREEMPT))
 		cls = acct_off_class(ev->state, !!(ev->flags & FE_IOWAIT));
 	c->events++;
+	before_touch(next, n);
+	if (flow_switch_known(prev, cls, next, c, n, true))
+		return;
 	t = flow_current(prev, c, n, true);
 	if (t)
 		flow_leave(prev, t, cls, c, n, true);
-	before_touch(next, n);
 	flow_enter(next, c, n, true);
 	maybe_free(prev);
 }
@@ -368,7 +370,8 @@ static void on_wakeup(const struct feed_event *ev, struct acct_cpu *c, struct ac
 	if (!u)
 		return;
 	c->events++;
-	flow_wakeup(u, &u->link, c, n, true);
+	if (!flow_wakeup_quick(u, n->now, n->cpu, true))
+		flow_wakeup(u, &u->link, c, n, true);
 }
 
 static void on_migrate(const struct feed_event *ev, struct acct_cpu *c, struct acct_now *n)

@@ -260,9 +260,9 @@ static __always_inline __u64 who_born(struct utask *u, const bool btf)
 }
 
 /* Nobody tells, in a recording, how long the scheduler says it has run. */
-static __always_inline __u64 who_ran(struct utask *u, const struct acct_now *n, const bool btf)
+static __always_inline __u64 who_ran(struct utask *u, const bool btf)
 {
-	(void)u, (void)n, (void)btf;
+	(void)u, (void)btf;
 	return 0;
 }
 
@@ -381,6 +381,17 @@ static __always_inline __u64 who_group(struct utask *u, const bool btf)
 {
 	(void)btf;
 	return u->cgroup;
+}
+
+static __always_inline void who_learn(struct utask *u, __u32 slot, const bool btf)
+{
+	(void)u, (void)slot, (void)btf;
+}
+
+static __always_inline struct acct_task *who_recent(struct utask *u, __u32 cpu, const bool btf)
+{
+	(void)btf;
+	return task_at(u->tid ? u->link.slot : SLOT_IDLE(cpu, FLOW_NCPUS));
 }
 
 static __always_inline __u64 who_moved(struct utask *u, __u64 group, const bool btf)

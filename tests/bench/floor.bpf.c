@@ -23,7 +23,7 @@ static __always_inline int stamp(void)
 #define CPUS	   128
 #define CPU_BYTES  832
 #define TASKS	   4096
-#define TASK_BYTES 576
+#define TASK_BYTES 592
 
 struct cpu_record {
 	__u64 mark;

@@ -230,6 +230,18 @@ acct_inline __u64 who_mark(__u32 who, const bool btf)
 	return ((__u64)who + 1) * 4;
 }
 
+acct_inline void who_learn(__u32 who, __u32 slot, const bool btf)
+{
+	(void)btf;
+	ST->recent[who & 1] = slot;
+}
+
+acct_inline struct acct_task *who_recent(__u32 who, __u32 cpu, const bool btf)
+{
+	(void)btf;
+	return task_at(who == SC_IDLE ? SLOT_IDLE(cpu, SC_CPUS) : ST->recent[who & 1]);
+}
+
 acct_inline __u32 who_at(__u64 address)
 {
 	return (__u32)address - 2;
@@ -260,9 +272,9 @@ acct_inline __u64 who_born(__u32 who, const bool btf)
 }
 
 /* The count itself is not played: when a task has left, a script says. */
-acct_inline __u64 who_ran(__u32 who, const struct acct_now *n, const bool btf)
+acct_inline __u64 who_ran(__u32 who, const bool btf)
 {
-	(void)who, (void)n, (void)btf;
+	(void)who, (void)btf;
 	return 0;
 }
 
@@ -373,11 +385,13 @@ flow_cold int on_switch(const struct script_event *ev, struct acct_cpu *c, struc
 	c->events++;
 	if (!(ev->arg & SW_PREEMPT))
 		cls = acct_off_class(ev->arg & ~SW_IOWAIT, !!(ev->arg & SW_IOWAIT));
+	ST->running[n->cpu & (SC_CPUS - 1)] = ev->to;
+	if (flow_switch_known(ev->who, cls, ev->to, c, n, true))
+		return 0;
 	t = flow_current(ev->who, c, n, true);
 	if (t)
 		flow_leave(ev->who, t, cls, c, n, true);
 	flow_enter(ev->to, c, n, true);
-	ST->running[n->cpu & (SC_CPUS - 1)] = ev->to;
 	return 0;
 }
 
@@ -388,7 +402,8 @@ flow_cold int on_wakeup(const struct script_event *ev, struct acct_cpu *c, struc
 	if (!link_usable(l))
 		return 0;
 	c->events++;
-	flow_wakeup(ev->who, l, c, n, true);
+	if (!flow_wakeup_quick(ev->who, n->now, n->cpu, true))
+		flow_wakeup(ev->who, l, c, n, true);
 	return 0;
 }
 

@@ -90,7 +90,8 @@ struct script_person {
 struct script_state {
 	struct acct_ctl ctl;
 	__u32 ncpus;
-	__u32 selects; /* SC_SELECT, SC_FOLLOW, SC_SKIP */
+	__u32 recent[2]; /* slots of those who came onto a CPU last: half of the people share one */
+	__u32 selects;	 /* SC_SELECT, SC_FOLLOW, SC_SKIP */
 	__u32 pad;
 	__u32 nfree; /* of free[] */
 	__u32 free[SC_SLOTS];
