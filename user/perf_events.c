@@ -20,9 +20,13 @@
 #include "opts.h"
 #include "perf_events.h"
 
-#define FORMAT_MAX    65536
-#define SPARE_FDS     64 /* what the rest of the program has open */
-#define RING_MAX      (4UL << 20)
+#define FORMAT_MAX 65536
+#define SPARE_FDS  64 /* what the rest of the program has open */
+#define RING_MAX   (4UL << 20)
+/* A hypervisor may hold the reader's CPU for a tenth of a second while another goes on with a
+ * million events a second of 80 bytes: where CPUs are few, there is room for that. */
+#define RING_MAX_FEW  (16UL << 20)
+#define RING_FEW      16 /* sources */
 #define RING_MIN      (256UL << 10)
 #define PARANOID_PATH "/proc/sys/kernel/perf_event_paranoid"
 
@@ -247,7 +251,8 @@ static int raise_nofile(struct perf_events *pe, char *why, size_t len)
 /* Pages of a ring from the memory that all of them may take. */
 static size_t choose_pages(const struct perf_config *c)
 {
-	uint64_t page = sysconf(_SC_PAGESIZE), memory = c->memory, each, size = RING_MAX;
+	uint64_t page = sysconf(_SC_PAGESIZE), memory = c->memory, each;
+	uint64_t size = c->sources <= RING_FEW ? RING_MAX_FEW : RING_MAX;
 
 	if (c->pages)
 		return c->pages;
