@@ -1,13 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Every test, one after the other; the last line sums up. Exit status 1 when anything failed.
+# Every test, one after the other; the last lines say again what failed, and sum up. Exit status 1
+# when anything failed.
 # `make check` calls it, with everything installed and ./utilbpf built.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 what=
 log=$(mktemp) || exit 1
 trap 'rm -f "$log"' EXIT
+
+# Said again at the end, where it is found.
+bad() {
+	what="$what
+FAIL $1"
+}
 
 # One test that is a command: check NAME COMMAND...
 check() {
@@ -24,6 +31,7 @@ check() {
 	else
 		cat "$log"
 		echo "FAIL $name"
+		bad "$name: $(tail -n 3 "$log")"
 		failed=$((failed + 1))
 	fi
 }
@@ -37,9 +45,12 @@ suite() {
 	line=$(grep -aE '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
 	if [ -z "$line" ]; then
 		echo "FAIL $name: it did not come to its end"
+		bad "$name: it did not come to its end: $(tail -n 3 "$log")"
 		failed=$((failed + 1))
 		return
 	fi
+	n=$(sed -n "s/^FAIL //p" "$log")
+	[ -z "$n" ] || bad "$name: $n"
 	passed=$((passed + $(echo "$line" | sed 's/ passed.*//')))
 	failed=$((failed + $(echo "$line" | sed 's/.*passed, \([0-9]*\) failed.*/\1/')))
 	n=$(echo "$line" | sed -n 's/.*, \([0-9]*\) skipped.*/\1/p')
@@ -57,6 +68,7 @@ cmocka() {
 	no=$(grep -E '^\[  SKIPPED \] [^ ]+$' "$log" | sort -u | wc -l)
 	if [ $status -ne 0 ]; then
 		cat "$log"
+		bad "$1: $(grep -aE '^\[  (FAILED|ERROR)' "$log" || tail -n 3 "$log")"
 		[ "$bad" -gt 0 ] || bad=1
 	else
 		bad=0
@@ -141,6 +153,6 @@ else
 	suite "live, perf engine" python3 tests/live/perf.py
 fi
 
-echo
+echo "$what"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

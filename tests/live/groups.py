@@ -150,7 +150,7 @@ def select_descendants():
     needs_bpf()
     script = "read x; ut=0; while [ $ut -lt 20 ]; do ut=$((ut+1)); /bin/true; done; " \
         "sh -c 'setpriv --reuid=65534 --clear-groups sleep 0.2; :'; sleep 5; :"
-    with subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE) as p:
+    with subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, start_new_session=True) as p:
         def go():
             p.stdin.write(b"\n")
             p.stdin.flush()
@@ -158,8 +158,7 @@ def select_descendants():
             rep = window("-p", str(p.pid), "--follow", act=go, seconds=0.6)
         finally:
             p.stdin.close()
-            subprocess.run(["pkill", "-P", str(p.pid)], check=False)
-            p.kill()
+            os.killpg(p.pid, signal.SIGKILL)
     comms = collections.Counter(t["comm"] for t in rep["tasks"])
     need(comms["true"] >= 20 and comms["sleep"] >= 1, "of the descendants: %s", comms)
     need(any(t["uid"] == NOBODY for t in rep["tasks"]), "who became another user is not there")
