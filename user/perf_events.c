@@ -28,6 +28,7 @@
 #define RING_MAX_FEW  (16UL << 20)
 #define RING_FEW      16 /* sources */
 #define RING_MIN      (256UL << 10)
+#define TRACING_PATH  "/sys/kernel/tracing"
 #define PARANOID_PATH "/proc/sys/kernel/perf_event_paranoid"
 
 __attribute__((format(printf, 4, 5))) static int fail(char *why, size_t len, int err,
@@ -79,7 +80,9 @@ static const char *advice(int err, char *buf, size_t len)
 		return buf;
 	case ENOSYS:
 		return "this kernel is built without perf events";
-	case ENOENT:
+	case ENOENT: /* a kernel that has it has the place for it, see tracefs_init() */
+		if (!access(TRACING_PATH, F_OK))
+			return "mount it with mount -t tracefs tracefs " TRACING_PATH;
 		return "this kernel is built without tracepoints (CONFIG_FTRACE)";
 	case EMFILE:
 		return "raise the limit of open files (ulimit -n)";
@@ -95,7 +98,7 @@ static const char *advice(int err, char *buf, size_t len)
 /* tracefs where it is usually mounted, else mounted for nobody but us. A directory, or -errno. */
 static int open_tracefs(void)
 {
-	static const char *const usual[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+	static const char *const usual[] = {TRACING_PATH, "/sys/kernel/debug/tracing"};
 	int fs, fd = -1, err = ENOENT;
 
 	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {

@@ -129,6 +129,19 @@ def neither_engine():
 
 
 @test
+def without_tracefs():
+    """Nobody has mounted it, and we may not."""
+    needs_perf()
+    if os.geteuid() or not shutil.which("unshare"):
+        raise Skip("needs root and unshare")
+    script = "for d in tracing debug; do while umount /sys/kernel/$d 2>/dev/null; do :; done; done; exec \"$@\""
+    r = run(["-m", "sh", "-c", script, "sh", os.path.join(live.PROGS, "refuse"), "fsopen=EPERM",
+             live.TOOL] + PERF + ["-d", "0.1"], tool="unshare")
+    equal((r.status, r.out), (1, b""), "status and stdout")
+    need("mount -t tracefs" in one_line(r.err, "no tracefs"), "%s", r.err)
+
+
+@test
 def reason_of_perf():
     needs_perf()
     rep, = reports(PERF + ["-d", "0.1", "-b", "system"])

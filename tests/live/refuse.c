@@ -14,6 +14,7 @@ static const struct {
 } names[] = {
 	{"bpf", SYS_bpf},
 	{"perf_event_open", SYS_perf_event_open},
+	{"fsopen", SYS_fsopen},
 	{"ENOSYS", ENOSYS},
 	{"EPERM", EPERM},
 	{"EACCES", EACCES},
