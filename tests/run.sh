@@ -104,23 +104,13 @@ cpp_check() {
 		'-DLIBBPF_OPTS(TYPE,NAME,...)=struct TYPE NAME = {__VA_ARGS__}' user
 }
 
-# valgrind does not know the system call by which the program mounts tracefs for itself: where nobody
-# has mounted it, that is done in a mount namespace which ends with the command.
-with_tracefs() {
-	if [ -d /sys/kernel/tracing/events ]; then
-		"$@"
-	else
-		# shellcheck disable=SC2016 # for the inner shell
-		unshare -m sh -c 'mount -t tracefs tracefs /sys/kernel/tracing; exec "$@"' sh "$@"
-	fi
-}
-
 # A short live run by the perf engine, and both kinds of report: no memory is used that is not set,
-# none is lost. (By the BPF engine it takes a minute, and is as clean.)
+# none is lost. (By the BPF engine it takes a minute, and is as clean.) valgrind does not know the
+# system call by which the program mounts tracefs for itself.
 under_valgrind() {
 	./utilbpf --engine perf -d 0.01 -b system >/dev/null 2>&1 || return 77
 	for f in text json; do
-		with_tracefs valgrind -q --error-exitcode=9 --leak-check=full \
+		tests/mounted.sh tracefs valgrind -q --error-exitcode=9 --leak-check=full \
 			--errors-for-leak-kinds=definite,indirect \
 			./utilbpf --engine perf -d 0.3 -f $f >/dev/null || return 1
 	done
