@@ -24,6 +24,7 @@ Q := @
 say = @printf '  %-7s %s\n'
 endif
 MAKEFLAGS += --no-print-directory
+JOBS := $(shell nproc)
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -89,12 +90,12 @@ ensure:
 
 .PHONY: run
 run: ensure
-	$(Q)$(MAKE) utilbpf
+	$(Q)$(MAKE) -j$(JOBS) utilbpf
 	$(Q)./utilbpf $(ARGS)
 
 .PHONY: check
 check: ensure
-	$(Q)$(MAKE) utilbpf
+	$(Q)$(MAKE) -j$(JOBS) utilbpf
 	$(Q)tests/run.sh
 
 .PHONY: bench

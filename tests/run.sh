@@ -130,7 +130,7 @@ check "clang builds it without a warning" clang_build
 check "the BPF object builds for -mcpu=v2" bpf_v2
 check "clang-tidy" tidy
 check "cppcheck" cpp_check
-check "test programs" make unit-programs live-programs
+check "test programs" make -j"$(nproc)" unit-programs live-programs
 for t in .build/san/test_* .build/test/test_*; do
 	case $t in
 	*.d | *.o) continue ;;

@@ -78,9 +78,10 @@ def status_kib(pid, name):
 
 def start(main):
     """Runs a bench to its end, or until it is ended: what it has raised is restored."""
-    if "UTILBPF_BENCH_MOUNTED" not in os.environ: # peers do not mount tracefs for themselves
-        os.environ["UTILBPF_BENCH_MOUNTED"] = "tracefs"
-        os.execv("tests/mounted.sh", ["tests/mounted.sh", "tracefs", sys.executable] + sys.argv)
+    if "UTILBPF_BENCH_MOUNTED" not in os.environ: # for `start`; peers do not mount tracefs themselves
+        os.environ["UTILBPF_BENCH_MOUNTED"] = "bpf tracefs"
+        mounted = "tests/mounted.sh"
+        os.execv(mounted, [mounted, "bpf", mounted, "tracefs", sys.executable] + sys.argv)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         sys.exit(main())
