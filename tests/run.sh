@@ -11,7 +11,7 @@ log=$(mktemp) || exit 1
 trap 'rm -f "$log"' EXIT
 
 # Said again at the end, where it is found.
-bad() {
+remember() {
 	what="$what
 FAIL $1"
 }
@@ -31,7 +31,7 @@ check() {
 	else
 		cat "$log"
 		echo "FAIL $name"
-		bad "$name: $(tail -n 3 "$log")"
+		remember "$name: $(tail -n 3 "$log")"
 		failed=$((failed + 1))
 	fi
 }
@@ -45,12 +45,12 @@ suite() {
 	line=$(grep -aE '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
 	if [ -z "$line" ]; then
 		echo "FAIL $name: it did not come to its end"
-		bad "$name: it did not come to its end: $(tail -n 3 "$log")"
+		remember "$name: it did not come to its end: $(tail -n 3 "$log")"
 		failed=$((failed + 1))
 		return
 	fi
 	n=$(sed -n "s/^FAIL //p" "$log")
-	[ -z "$n" ] || bad "$name: $n"
+	[ -z "$n" ] || remember "$name: $n"
 	passed=$((passed + $(echo "$line" | sed 's/ passed.*//')))
 	failed=$((failed + $(echo "$line" | sed 's/.*passed, \([0-9]*\) failed.*/\1/')))
 	n=$(echo "$line" | sed -n 's/.*, \([0-9]*\) skipped.*/\1/p')
@@ -68,7 +68,7 @@ cmocka() {
 	no=$(grep -E '^\[  SKIPPED \] [^ ]+$' "$log" | sort -u | wc -l)
 	if [ $status -ne 0 ]; then
 		cat "$log"
-		bad "$1: $(grep -aE '^\[  (FAILED|ERROR)' "$log" || tail -n 3 "$log")"
+		remember "$1: $(grep -aE '^\[  (FAILED|ERROR)' "$log" || tail -n 3 "$log")"
 		[ "$bad" -gt 0 ] || bad=1
 	else
 		bad=0
