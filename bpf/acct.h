@@ -917,9 +917,11 @@ acct_inline void acct_fork(struct acct_state *child, const struct acct_state *pa
  * on with its state, the open execve included. A kernel thread that execs becomes a user task about
  * whose mode nothing is known.
  */
-acct_inline void acct_exec(struct acct_task *t, struct acct_task *nt, struct acct_cpu *c,
-			   const struct acct_now *n)
+acct_cold int acct_exec(struct acct_task *t, struct acct_task *nt, struct acct_cpu *c,
+			const struct acct_now *n)
 {
+	if (!t || !nt || !c || !n)
+		return 0;
 	acct_charge(t, c, n);
 	nt->st = t->st;
 	nt->st.flags &= ~AS_KTHREAD;
@@ -929,6 +931,7 @@ acct_inline void acct_exec(struct acct_task *t, struct acct_task *nt, struct acc
 	}
 	t->st.flags &= ~(AS_CALL | AS_NOBEGIN);
 	t->id.end = n->now;
+	return 0;
 }
 
 /* sched_process_exit: from here to its last switch the task is in the kernel. */
@@ -945,15 +948,21 @@ acct_inline void acct_exit(struct acct_task *t, struct acct_cpu *c, const struct
 
 /* ---- tasks that have no slot: the surplus, and the rest ---- */
 
-acct_inline void acct_pop_enter(struct acct_pop *pop, const struct acct_now *n, __u8 cls)
+/* One of them is of class cls since `since`. */
+acct_inline void acct_pop_enter_at(struct acct_pop *pop, __u32 epoch, __u64 since, __u8 cls)
 {
-	__u32 i = cls - AC_WAIT, b = n->epoch & 1;
+	__u32 i = cls - AC_WAIT, b = epoch & 1;
 
 	acct_opaque(i);
 	if (i >= AC_OFF_NR)
 		return;
-	__sync_fetch_and_add(&pop->sum[b][i], -n->now);
+	__sync_fetch_and_add(&pop->sum[b][i], -since);
 	__sync_fetch_and_add(&pop->n[b][i], 1);
+}
+
+acct_inline void acct_pop_enter(struct acct_pop *pop, const struct acct_now *n, __u8 cls)
+{
+	acct_pop_enter_at(pop, n->epoch, n->now, cls);
 }
 
 acct_inline void acct_pop_leave(struct acct_pop *pop, const struct acct_now *n, __u8 cls)

@@ -222,16 +222,14 @@ acct_inline void flow_unknown_state(struct acct_state *st, __u64 born, const str
 
 flow_cold int flow_unknown(flow_who p, struct acct_cpu *c, const struct acct_now *n, const bool btf)
 {
-	struct acct_now then;
 	struct acct_link *l;
 	struct acct_task *t;
-	__u32 slot, owner;
+	__u32 slot;
 	bool in;
 
-	then = *n;
-	owner = n->cpu + 1;
-	l = link_make(p, owner, btf);
-	if (!l || link_usable(l) || l->owner != owner) /* somebody else is just filling it in */
+	l = link_make(p, n->cpu + 1, btf);
+	/* somebody else is just filling it in */
+	if (!l || link_usable(l) || l->owner != n->cpu + 1)
 		return 0;
 	if (who_is_kernel(p, btf))
 		l->st.flags = AS_KTHREAD;
@@ -247,8 +245,7 @@ flow_cold int flow_unknown(flow_who p, struct acct_cpu *c, const struct acct_now
 		t->id.sel = l->sel & SEL_DESCENT;
 		acct_task_born(t);
 	} else {
-		then.now = l->st.since;
-		acct_pop_enter(in ? &c->pop : &c->rest_pop, &then, AC_SLEEP);
+		acct_pop_enter_at(in ? &c->pop : &c->rest_pop, n->epoch, l->st.since, AC_SLEEP);
 	}
 	link_publish(l, slot, in);
 	return 0;
@@ -491,11 +488,13 @@ flow_cold int flow_recount(flow_who p, struct acct_cpu *c, struct acct_now *n, _
 	return 0;
 }
 
+#define FLOW_SETTLED (~0ULL)
+
 /*
- * Something has changed since p's group and selection were looked at: looks again, and ends its
- * account where it does not fit any more. p is off the CPU, or it runs on c.
+ * Something has changed since p's group and selection were looked at: looks again. FLOW_SETTLED:
+ * its account fits. Else since when it does not, by what was noted of the change; 0: nothing was.
  */
-flow_cold int flow_settle(flow_who p, struct acct_cpu *c, struct acct_now *n, const bool btf)
+flow_cold __u64 flow_look(flow_who p, struct acct_cpu *c, struct acct_now *n, const bool btf)
 {
 	struct acct_link *l = link_find(p, btf);
 	bool running = c->task == who_address(p), in;
@@ -504,11 +503,11 @@ flow_cold int flow_settle(flow_who p, struct acct_cpu *c, struct acct_now *n, co
 	__u32 cpu;
 
 	if (!link_usable(l))
-		return 0;
+		return FLOW_SETTLED;
 	t = l->slot ? task_at(l->slot) : (struct acct_task *)0;
 	/* The chain of switches has it on another CPU still: that one settles it. */
 	if (!running && (t ? acct_on_cpu(&t->st) : l->st.cls == AC_NONE))
-		return 0;
+		return FLOW_SETTLED;
 	group = who_group(p, btf);
 	cpu = n->cpu;
 	if (t && !running) {
@@ -521,11 +520,22 @@ flow_cold int flow_settle(flow_who p, struct acct_cpu *c, struct acct_now *n, co
 	if (t && flow_selects_users())
 		t->id.uid = who_uid(p, btf);
 	if (in == !(l->owner & OWNER_REST) && (!t || t->id.cgroup == group))
-		return 0;
+		return FLOW_SETTLED;
 	noted = who_moved(p, group, btf);
 	if (!noted || acct_before(noted, l->changed))
 		noted = l->changed;
-	return flow_recount(p, c, n, noted, btf);
+	return noted;
+}
+
+/*
+ * Looks again, and ends p's account where it does not fit any more. p is off the CPU, or it runs on
+ * c. One after the other, not one within the other: of the stack, a chain of calls has 512 bytes.
+ */
+flow_cold int flow_settle(flow_who p, struct acct_cpu *c, struct acct_now *n, const bool btf)
+{
+	__u64 noted = flow_look(p, c, n, btf);
+
+	return noted == FLOW_SETTLED ? 0 : flow_recount(p, c, n, noted, btf);
 }
 
 /* The same of the task that runs on c, when anything has changed since it was looked at. */

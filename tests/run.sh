@@ -121,6 +121,13 @@ bpf_v2() {
 	make -s B=.build/v2 BPF_CPU=v2 .build/v2/utilbpf.bpf.o
 }
 
+# Other compilers, Ubuntu's among them, keep more on the stack.
+stack_of() {
+	command -v "$1" >/dev/null || return 77
+	make -s CLANG="$1" B=".build/$1" ".build/$1/utilbpf.bpf.o" &&
+		tests/bpf/stack.py ".build/$1/utilbpf.bpf.o"
+}
+
 # shellcheck disable=SC2046 # a list
 check "format of the sources" clang-format --dry-run -Werror $(sources)
 # shellcheck disable=SC2046 # a list
@@ -128,6 +135,10 @@ check "shellcheck" shellcheck .ci/run $(git ls-files '*.sh')
 check "shellcheck of the completion" shellcheck -s bash user/dist/utilbpf.bash
 check "clang builds it without a warning" clang_build
 check "the BPF object builds for -mcpu=v2" bpf_v2
+for c in clang clang-16 clang-19; do
+	check "the stack of the BPF programs by $c" stack_of $c
+	tail -n 1 "$log"
+done
 check "clang-tidy" tidy
 check "cppcheck" cpp_check
 check "test programs" make -j"$(nproc)" unit-programs live-programs
