@@ -639,10 +639,13 @@ flow_cold int flow_surplus_leave(flow_who p, struct acct_task *t, struct acct_cp
 	return 0;
 }
 
-/* Nobody knows who runs on c, CPU `cpu`, since then: it is busy time of the CPU's surplus task. */
+/*
+ * Nobody knows who runs on c, CPU `cpu`, since then: it is busy time of the CPU's surplus task.
+ * Where tasks are selected it is the rest's: nothing tells that it was one of those.
+ */
 acct_inline void flow_nobody(struct acct_cpu *c, __u32 cpu, __u64 since)
 {
-	__u32 o = SLOT_OTHER(cpu, FLOW_NCPUS);
+	__u32 o = flow_selects() ? SLOT_REST(cpu, FLOW_NCPUS) : SLOT_OTHER(cpu, FLOW_NCPUS);
 	struct acct_task *other = task_at(o);
 
 	if (!other)
@@ -652,7 +655,7 @@ acct_inline void flow_nobody(struct acct_cpu *c, __u32 cpu, __u64 since)
 	other->st.cls = AC_BUSY;
 	other->st.flags = AS_RAN;
 	c->mark = 0;
-	c->task = 1; /* nobody's address: the next event there finds a mismatch */
+	c->task = TASK_NOBODY; /* the next event there finds a mismatch */
 	c->gen = 1;
 	c->slot = o;
 }

@@ -342,6 +342,9 @@ struct acct_chunk {
 #define MARK_REST 1ULL
 #define MARK_USER 2ULL
 
+/* acct_cpu.task: somebody runs there, and nobody knows who. */
+#define TASK_NOBODY 1ULL
+
 struct acct_cpu {
 	/* what nearly every event looks at: one cache line */
 	/* written by switches */

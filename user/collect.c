@@ -830,12 +830,35 @@ static bool sums_any(const __u64 *ns)
 	return any;
 }
 
+#define SEAT_TRIES 100
+
+/*
+ * A completed copy of a CPU's record for tasks that have none of their own. One that another CPU
+ * made to run there when this one was just seating somebody, flow_evict(), does not run: the CPU
+ * says so, and not only while a switch lies between the copies of the two.
+ */
+static void shared_copy(const struct tables *t, uint32_t slot, struct acct_task *copy,
+			struct acct_cpu *cpu, const struct window *win)
+{
+	bool seated = false;
+
+	cpu->task = 0; /* only of a task that runs is its CPU copied, too */
+	for (int i = 0; i < SEAT_TRIES && !seated; i++) {
+		task_copy(t, slot, copy, cpu);
+		seated = !acct_on_cpu(&copy->st) || cpu->slot == slot;
+	}
+	if (!seated)
+		copy->st.cls = AC_NONE;
+	complete(copy, cpu, win);
+}
+
 /* All surplus tasks are one task and one process, "(other)". */
 static void collect_other(struct collect *c, const struct tables *t, const struct window *win)
 {
 	struct acct_ident id = {.comm = "(other)"};
 	struct acct_state st = {0};
 	struct acct_sums off = {0};
+	const struct acct_sums none = {0};
 	struct acct_task copy;
 	struct acct_cpu cpu;
 	struct who who;
@@ -843,9 +866,8 @@ static void collect_other(struct collect *c, const struct tables *t, const struc
 
 	pop_off(&c->surplus, t, false, win, &off.ns[AC_WAIT]);
 	for (uint32_t i = 0; i < t->ncpus; i++) {
-		const struct acct_task *rec = &t->tasks[SLOT_OTHER(i, t->ncpus)];
-
-		used += (uint32_t)rec->tag >= win->epoch || acct_on_cpu(&rec->st);
+		shared_copy(t, SLOT_OTHER(i, t->ncpus), &copy, &cpu, win);
+		used += memcmp(&copy.bank[win->epoch & 1].s, &none, sizeof(none)) != 0;
 		used += memcmp(&t->rows[ROW_OTHER(i)].bank[win->epoch & 1].s,
 			       &c->others[2 * i + (win->epoch & 1)], sizeof(off)) != 0;
 		used += (uint32_t)t->calls[CALL_OTHER(i)].bank[win->epoch & 1].tag == win->epoch;
@@ -858,12 +880,7 @@ static void collect_other(struct collect *c, const struct tables *t, const struc
 	for (uint32_t i = 0; i < t->ncpus; i++) {
 		uint32_t slot = SLOT_OTHER(i, t->ncpus);
 
-		task_copy(t, slot, &copy, &cpu);
-		/* Made to run by another CPU, when this one was just seating somebody: flow_evict()
-		 */
-		if (acct_on_cpu(&copy.st) && cpu.slot != slot)
-			copy.st.cls = AC_NONE;
-		complete(&copy, &cpu, win);
+		shared_copy(t, slot, &copy, &cpu, win);
 		c->by_slot[slot] = who;
 		c->gen_of[slot] = 1;
 		add_task(c, t, &who, &copy, win);
@@ -911,11 +928,11 @@ static void collect_rest(struct collect *c, const struct tables *t, const struct
 	for (uint32_t i = 0; i < t->ncpus; i++) {
 		uint32_t slot = SLOT_REST(i, t->ncpus);
 
-		task_copy(t, slot, &copy, &cpu);
-		complete(&copy, &cpu, win);
+		shared_copy(t, slot, &copy, &cpu, win);
 		if (c->tot.skip[i])
 			continue;
-		alive += copy.bank[win->epoch & 1].end_cls < AC_WAIT;
+		/* Nobody knows who is a task that is counted where it was seen. */
+		alive += copy.bank[win->epoch & 1].end_cls < AC_WAIT && cpu.task != TASK_NOBODY;
 		c->by_slot[slot] = nobody;
 		c->gen_of[slot] = 1;
 		add_task(c, t, &nobody, &copy, win);
