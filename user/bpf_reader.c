@@ -240,12 +240,15 @@ static bool exiting(const struct bpf_reader *r, uint32_t cpu)
 	return slot && slot < r->t.ntasks && (t->st.flags & AS_EXITING) && !t->id.end;
 }
 
-/* Waits, so long as is worth it, until no CPU is in the middle of it. */
-static void wait_for_cpus(struct bpf_reader *r, bool (*in_it)(const struct bpf_reader *, uint32_t))
+#define EXITING_N 100 /* an exit with much memory takes as long as it takes */
+
+/* Waits, at most `times` a millisecond, until no CPU is in the middle of it. */
+static void wait_for_cpus(struct bpf_reader *r, bool (*in_it)(const struct bpf_reader *, uint32_t),
+			  uint32_t times)
 {
 	uint32_t i = 0;
 
-	for (uint32_t n = 0; n < HELD_UP_N; n++) {
+	for (uint32_t n = 0; n < times; n++) {
 		if (r->cpus.copied && bpf_table__refresh(&r->cpus))
 			return;
 		while (i < r->ncpus && !(r->online[i] && in_it(r, i)))
@@ -259,7 +262,7 @@ static void wait_for_cpus(struct bpf_reader *r, bool (*in_it)(const struct bpf_r
 void bpf_reader__settle(struct bpf_reader *r)
 {
 	clock_sleep_until((r->late ? r->late : r->win.end) + SETTLE_NS);
-	wait_for_cpus(r, within);
+	wait_for_cpus(r, within, HELD_UP_N);
 }
 
 void bpf_reader__end(struct bpf_reader *r, uint64_t end)
@@ -278,7 +281,7 @@ void bpf_reader__end(struct bpf_reader *r, uint64_t end)
 	 * its exit is a call that has not ended until then.
 	 */
 	if (end != r->win.end)
-		wait_for_cpus(r, exiting);
+		wait_for_cpus(r, exiting, EXITING_N);
 	now = clock_ns();
 	/* Until it has come, a published end may still be moved: programs go by the time. */
 	if (end != r->win.end && (!r->win.end || r->win.end > now + AHEAD_NS))

@@ -45,9 +45,9 @@ struct window {
 };
 
 /* How long, and how often in a window, a program is waited for that a hypervisor holds up at the
- * boundary: then it is told as it is, and what is missing as residual. */
+ * boundary: a second. Then it is told as it is, and what is missing as residual. */
 #define HELD_UP_NS 1000000ULL
-#define HELD_UP_N  100
+#define HELD_UP_N  1000
 
 struct collect;
 

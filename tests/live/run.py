@@ -268,7 +268,7 @@ def law_moved(tasks, win):
                   "the parts of task %d %r" % (last["tid"], last["comm"]))
 
 
-def law_task(t, win):
+def law_task(t, rep):
     what = "task %d.%d %r" % (t["tid"], t["exec"], t["comm"])
     need(all(t[k] >= 0 for k in CLASSES), "%s has a negative class", what)
     for k in CLASSES:
@@ -277,7 +277,8 @@ def law_task(t, win):
     if is_other(t):
         return
     if not t["partial"]:
-        equal(sum(t[k] for k in CLASSES), life(t, win), "classes against the life of " + what)
+        equal(sum(t[k] for k in CLASSES), life(t, rep["window"]),
+              "classes against the life of %s, quality %s, %s" % (what, rep["quality"], t))
     equal(t["state"] == "exited", t["end_ns"] is not None, "exited has an end, " + what)
 
 
@@ -352,7 +353,7 @@ def laws(rep, selected=False):
     law_cpus(rep)
     law_system(rep)
     for t in rep["tasks"]:
-        law_task(t, win)
+        law_task(t, rep)
     equal(q["residual_ns"], 0, "residual_ns")
     if not selected:
         law_tasks_of_cpus(rep)

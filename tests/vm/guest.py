@@ -189,7 +189,7 @@ def laws_with_hotplug(rep, cpu):
     if ENGINE != "bpf":
         return
     for t in rep["tasks"]:
-        live.law_task(t, win)
+        live.law_task(t, rep)
     live.law_tasks_of_cpus(rep)
     live.law_levels(rep)
     equal(rep["quality"]["residual_ns"], 0, "residual_ns")
