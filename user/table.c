@@ -111,6 +111,8 @@ static const char *cell(const struct table *t, size_t col, const struct table_ro
 		*set = *v.s != '\0';
 	else if (v.type == VALUE_UINT)
 		*set = v.u != 0;
+	if (v.type == VALUE_TEXT && v.s == v.buf)
+		return memcpy(buf, v.buf, sizeof(v.buf)); /* that one ends here */
 	if (v.type == VALUE_TEXT)
 		return v.s;
 	if (v.type != VALUE_UINT)
