@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # make            build ./utilbpf
-# make run        install what is missing, build, run (ARGS="-d 10")
+# make run        install what it needs, build, run (ARGS="-d 10")
 # make check      install what is missing, build, run every test
 # make bench      the measurements that README quotes
 # make install    DESTDIR= PREFIX=
@@ -74,9 +74,9 @@ $(B):
 
 DEPS_BUILD := gcc make pkg-config clang llvm libbpf-dev libelf-dev zlib1g-dev libjansson-dev libseccomp-dev \
 	libtraceevent-dev libzstd-dev libcap-ng-dev libmicrohttpd-dev
-DEPS_TEST  := libcmocka-dev clang-format clang-tidy cppcheck valgrind shellcheck strace python3 git groff-base python3-yaml systemd \
+# The form of the sources, and what is found in them, differ from LLVM to LLVM: one that Debian 12 and Ubuntu 24.04 have.
+DEPS_TEST  := libcmocka-dev clang-format-14 clang-tidy-14 cppcheck valgrind shellcheck strace python3 git groff-base python3-yaml systemd \
 	libclang-rt-dev linux-perf
-STAMP := $(B)/deps
 
 # Ubuntu has bpftool and perf in packages named after the kernel's tools.
 .PHONY: deps
@@ -84,12 +84,14 @@ deps:
 	$(Q)tests/deps.sh $(DEPS_BUILD) $(DEPS_TEST)
 
 # As root it is quick when nothing is missing; as a user who has everything it is not needed.
-.PHONY: ensure
+.PHONY: ensure ensure-build
 ensure:
 	$(Q)if [ "$$(id -u)" = 0 ]; then tests/deps.sh $(DEPS_BUILD) $(DEPS_TEST); fi
+ensure-build:
+	$(Q)if [ "$$(id -u)" = 0 ]; then tests/deps.sh $(DEPS_BUILD); fi
 
 .PHONY: run
-run: ensure
+run: ensure-build
 	$(Q)$(MAKE) -j$(JOBS) utilbpf
 	$(Q)./utilbpf $(ARGS)
 

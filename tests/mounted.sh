@@ -10,7 +10,7 @@ case $fs in
 bpf) dir=/sys/fs/bpf ;;
 tracefs) dir=/sys/kernel/tracing ;;
 esac
-if grep -q " $dir $fs " /proc/self/mounts || [ "$(id -u)" != 0 ]; then
+if grep -q " $dir $fs " /proc/self/mounts || ! unshare -m true 2>/dev/null; then
 	exec "$@"
 fi
 # shellcheck disable=SC2016 # for the inner shell

@@ -7,6 +7,8 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 
 passed=0 failed=0 skipped=0 what=
+# Of itself it is on from gcc 13 on.
+export ASAN_OPTIONS="detect_stack_use_after_return=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 log=$(mktemp) || exit 1
 trap 'rm -f "$log"' EXIT
 
@@ -16,17 +18,17 @@ remember() {
 FAIL $1"
 }
 
-# One test that is a command: check NAME COMMAND...
+# One test that is a command: check NAME COMMAND... With status 77 its last line says why it cannot run.
 check() {
 	name=$1
 	shift
-	"$@" >"$log" 2>&1
+	("$@") >"$log" 2>&1
 	status=$?
 	if [ $status -eq 0 ]; then
 		echo "ok $name"
 		passed=$((passed + 1))
 	elif [ $status -eq 77 ]; then
-		echo "skip $name: it cannot be run here"
+		echo "skip $name: $(tail -n 1 "$log")"
 		skipped=$((skipped + 1))
 	else
 		cat "$log"
@@ -84,6 +86,18 @@ sources() {
 	git ls-files 'bpf/*.[ch]' 'user/*.[ch]' 'vmlinux/*.h' 'tests/*.[ch]'
 }
 
+needs() {
+	command -v "$1" >/dev/null && return
+	echo "there is no $1 here"
+	exit 77
+}
+
+format() {
+	needs clang-format-14
+	# shellcheck disable=SC2046 # a list
+	clang-format-14 --dry-run -Werror $(sources)
+}
+
 clang_build() {
 	for f in user/*.c; do
 		clang -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Iuser -I.build \
@@ -93,7 +107,8 @@ clang_build() {
 
 # Mistakes that compilers do not look for; which ones is told in .clang-tidy.
 tidy() {
-	clang-tidy --quiet user/*.c -- -std=gnu11 -D_GNU_SOURCE -Iuser -I.build
+	needs clang-tidy-14
+	clang-tidy-14 --quiet user/*.c -- -std=gnu11 -D_GNU_SOURCE -Iuser -I.build
 }
 
 # shiftTooManyBitsSigned: of negative numbers, which gcc and clang define. ctuuninitvar: does not see
@@ -108,7 +123,7 @@ cpp_check() {
 # none is lost. (By the BPF engine it takes a minute, and is as clean.) valgrind does not know the
 # system call by which the program mounts tracefs for itself.
 under_valgrind() {
-	./utilbpf --engine perf -d 0.01 -b system >/dev/null 2>&1 || return 77
+	./utilbpf --engine perf -d 0.01 -b system >/dev/null || return 77
 	for f in text json; do
 		tests/mounted.sh tracefs valgrind -q --error-exitcode=9 --leak-check=full \
 			--errors-for-leak-kinds=definite,indirect \
@@ -123,13 +138,12 @@ bpf_v2() {
 
 # Other compilers, Ubuntu's among them, keep more on the stack.
 stack_of() {
-	command -v "$1" >/dev/null || return 77
+	needs "$1"
 	make -s CLANG="$1" B=".build/$1" ".build/$1/utilbpf.bpf.o" &&
 		tests/bpf/stack.py ".build/$1/utilbpf.bpf.o"
 }
 
-# shellcheck disable=SC2046 # a list
-check "format of the sources" clang-format --dry-run -Werror $(sources)
+check "format of the sources" format
 # shellcheck disable=SC2046 # a list
 check "shellcheck" shellcheck .ci/run $(git ls-files '*.sh')
 check "shellcheck of the completion" shellcheck -s bash user/dist/utilbpf.bash
