@@ -11,8 +11,12 @@ VERSION := 0.1.0
 PREFIX  ?= /usr/local
 CC      ?= gcc
 CLANG   ?= clang
-# Ubuntu hides the real one beside its kernels; the one in PATH is a wrapper that looks for the running kernel.
-BPFTOOL ?= $(firstword $(wildcard /usr/lib/linux-tools/*/bpftool /usr/sbin/bpftool /usr/local/sbin/bpftool) bpftool)
+# Ubuntu hides the real bpftool and perf beside its kernels; those in PATH are wrappers that look for the running kernel's.
+TOOLS   := $(firstword $(dir $(wildcard /usr/lib/linux-tools/*/bpftool)))
+ifneq ($(TOOLS),)
+export PATH := $(TOOLS):$(PATH)
+endif
+BPFTOOL ?= $(firstword $(wildcard $(TOOLS)bpftool /usr/sbin/bpftool /usr/local/sbin/bpftool) bpftool)
 STRIP   := $(firstword $(shell command -v llvm-strip 2>/dev/null) $(wildcard /usr/lib/llvm-*/bin/llvm-strip) llvm-strip)
 B       := .build
 

@@ -84,8 +84,12 @@ class Instance:
 
     def __enter__(self):
         equal(good("start", *self.args), b"", "output of start")
-        self.ids = ours()
-        need(len(self.ids) > 20, "only %d objects are pinned", len(self.ids))
+        try:
+            self.ids = ours()
+            need(len(self.ids) > 20, "only %d objects are pinned", len(self.ids))
+        except BaseException:
+            cmd("stop")
+            raise
         return self
 
     def __exit__(self, exc, *_):
