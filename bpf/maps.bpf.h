@@ -316,7 +316,7 @@ acct_inline struct acct_call *call_get(struct acct_cpu *c, struct acct_task *t, 
 	__u32 h = CACHE_AT(key);
 	__u32 idx = t->cache[h].idx;
 
-	if ((sel_kinds & SELK_CALL) && !sel_call((const struct sel_calls *)&sel_calls, key))
+	if ((sel_kinds & SELK_CALL) && !sel_call(&sel_calls, key))
 		return NULL;
 	if (acct_unlikely(t->cache[h].key != key || !idx)) {
 		idx = call_make(c, t, slot, key);

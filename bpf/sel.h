@@ -102,7 +102,7 @@ struct sel_calls {
 };
 
 /* True when a call of that key gets a record. Interrupts and the like always do. */
-sel_inline int sel_call(const struct sel_calls *c, __u32 key)
+sel_inline int sel_call(const volatile struct sel_calls *c, __u32 key)
 {
 	__u32 nr = KEY_NR(key), at = KEY_ABI(key) * SEL_CALL_NRS + nr;
 
