@@ -19,6 +19,11 @@
 
 #define PREFETCH 8 /* records ahead */
 
+/* A task that has been taken in: its slot may be used again, by then it may be another's. */
+struct dead {
+	uint32_t slot, gen;
+};
+
 struct collect {
 	struct totals tot;	       /* of the window that is being collected */
 	const struct sel_calls *calls; /* that have records; NULL: all */
@@ -28,7 +33,8 @@ struct collect {
 	uint32_t *gen_of;    /* generation that by_slot is of; 0: none */
 	uint32_t *freed;     /* generation that was taken in and freed last */
 	uint32_t nslots;
-	uint32_t *dead, nr_dead, cap_dead;
+	struct dead *dead;
+	uint32_t nr_dead, cap_dead;
 	struct hash moves; /* key -> tables.moves */
 	struct pop_sums surplus, rest;
 	uint64_t rest_exited; /* up to the last report */
@@ -385,21 +391,21 @@ static void add_icalls(struct collect *c, const struct tables *t, uint32_t epoch
 static void free_dead(struct collect *c, const struct tables *t, uint32_t epoch, bool icalls)
 {
 	for (uint32_t i = 0; i < c->nr_dead; i++)
-		c->freed[c->dead[i]] = t->tasks[c->dead[i]].tag >> 32;
+		c->freed[c->dead[i].slot] = c->dead[i].gen;
 	if (icalls && c->nr_dead)
 		add_icalls(c, t, epoch, true);
 	for (uint32_t i = 0; i < c->nr_dead; i++) {
-		c->gen_of[c->dead[i]] = 0;
-		c->free_slot(c->ctx, c->dead[i]);
+		c->gen_of[c->dead[i].slot] = 0;
+		c->free_slot(c->ctx, c->dead[i].slot);
 	}
 	c->nr_dead = 0;
 }
 
-static void dead_push(struct collect *c, uint32_t slot)
+static void dead_push(struct collect *c, uint32_t slot, const struct acct_task *copy)
 {
 	if (c->nr_dead == c->cap_dead) {
 		uint32_t cap = c->cap_dead ? 2 * c->cap_dead : 64;
-		uint32_t *v = realloc(c->dead, cap * sizeof(*v));
+		struct dead *v = realloc(c->dead, cap * sizeof(*v));
 
 		if (!v) {
 			c->tot.err = -ENOMEM;
@@ -408,7 +414,7 @@ static void dead_push(struct collect *c, uint32_t slot)
 		c->dead = v;
 		c->cap_dead = cap;
 	}
-	c->dead[c->nr_dead++] = slot;
+	c->dead[c->nr_dead++] = (struct dead){slot, copy->tag >> 32};
 }
 
 int collect__reap(struct collect *c, const struct tables *t, const struct window *open)
@@ -444,7 +450,7 @@ int collect__reap(struct collect *c, const struct tables *t, const struct window
 		c->gen_of[s] = copy.tag >> 32;
 		add_task(c, t, &who, &copy, w);
 		law_of_task(c, &copy, w);
-		dead_push(c, s);
+		dead_push(c, s, &copy);
 	}
 	free_dead(c, t, w->epoch, true);
 	return c->tot.err;
@@ -686,7 +692,7 @@ static void collect_slot(struct collect *c, const struct tables *t, uint32_t s,
 	/* Died, with a window that is already told: only its slot is left. */
 	if (copy.id.end && (int32_t)((uint32_t)copy.tag - win->epoch) < 0) {
 		if (is_dead(&copy, copy.tag))
-			dead_push(c, s);
+			dead_push(c, s, &copy);
 		return;
 	}
 	/* An end at the very boundary is the next window's, with the call and the switch there. */
@@ -702,7 +708,7 @@ static void collect_slot(struct collect *c, const struct tables *t, uint32_t s,
 	add_task(c, t, &who, &copy, win);
 	law_of_task(c, &copy, win);
 	if (died)
-		dead_push(c, s);
+		dead_push(c, s, &copy);
 	else
 		totals__alive(&c->tot, &who);
 }

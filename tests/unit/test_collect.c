@@ -118,11 +118,76 @@ static void test_does_not_wait_for_ever(void **state)
 	report__free(&r);
 }
 
+/* Two windows of one reader; in the first, SLOT + 1 is torn for a while and SLOT was told before.
+ */
+static void *reuses(void *arg)
+{
+	struct acct_task *p = &tasks[SLOT];
+
+	(void)arg;
+	usleep(HELD_UP_US);
+	p->tag += (1ULL << 32) + ACCT_FIRST + 1 - ACCT_WARMUP;
+	p->id.tid = p->id.tgid = 9;
+	p->id.start = END + 100;
+	p->id.end = 0;
+	p->st.cls = AC_SLEEP;
+	p->st.since = END + 100;
+	__atomic_add_fetch(&tasks[SLOT + 1].bank[ACCT_FIRST & 1].s.ns[AC_USER], TORN,
+			   __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+static void setup_reuse(struct tables *t)
+{
+	struct acct_task *p = &tasks[SLOT];
+
+	setup(t);
+	tasks[SLOT + 1] = *p;
+	cpus[0].slot = SLOT + 1;
+	memset(p, 0, sizeof(*p));
+	p->tag = GEN_FIXED | ACCT_WARMUP;
+	p->st.cls = AC_NONE;
+	p->st.key = KEY_NO_CALL;
+	p->id.tid = p->id.tgid = 8;
+	p->id.start = 20;
+	p->id.end = START - 1;
+}
+
+/* A resident instance's slots are reused while they are read: who lives there next is not lost. */
+static void test_a_slot_that_is_reused(void **state)
+{
+	const struct window first = {.epoch = ACCT_FIRST, .start = START, .end = END},
+			    next = {.epoch = ACCT_FIRST + 1, .start = END, .end = END + 1000};
+	struct collect *c = collect__new(LEVEL_TASK, false, NULL, free_slot, NULL);
+	struct report r = {0};
+	struct tables t;
+	pthread_t th;
+
+	(void)state;
+	assert_non_null(c);
+	setup_reuse(&t);
+	assert_int_equal(collect__start(c, &t, START), 0);
+	assert_int_equal(pthread_create(&th, NULL, reuses, NULL), 0);
+	assert_int_equal(collect__window(c, &t, &first, &r), 0);
+	pthread_join(th, NULL);
+	assert_int_equal(r.nr_tasks, 1);
+	report__free(&r);
+	memset(&r, 0, sizeof(r));
+	assert_int_equal(collect__window(c, &t, &next, &r), 0);
+	assert_int_equal(r.nr_tasks, 2);
+	assert_int_equal(r.tasks[0].tid, 9);
+	assert_int_equal(r.tasks[0].ns[AC_SLEEP], 900);
+	assert_int_equal(r.quality.residual_ns, 0);
+	report__free(&r);
+	collect__free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_waits_for_a_program),
 		cmocka_unit_test(test_does_not_wait_for_ever),
+		cmocka_unit_test(test_a_slot_that_is_reused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
