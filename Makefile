@@ -19,6 +19,7 @@ endif
 BPFTOOL ?= $(firstword $(wildcard $(TOOLS)bpftool /usr/sbin/bpftool /usr/local/sbin/bpftool) bpftool)
 STRIP   := $(firstword $(shell command -v llvm-strip 2>/dev/null) $(wildcard /usr/lib/llvm-*/bin/llvm-strip) llvm-strip)
 B       := .build
+OUT     := utilbpf
 
 ifeq ($(V),1)
 Q :=
@@ -48,9 +49,9 @@ SRCS := $(wildcard user/*.c)
 OBJS := $(SRCS:user/%.c=$(B)/%.o)
 
 .PHONY: all
-all: utilbpf
+all: $(OUT)
 
-utilbpf: $(OBJS)
+$(OUT): $(OBJS)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(SAN) $(LDFLAGS) -o $@ $^ $(LIBS)
 

@@ -86,6 +86,14 @@ sources() {
 	git ls-files 'bpf/*.[ch]' 'user/*.[ch]' 'vmlinux/*.h' 'tests/*.[ch]'
 }
 
+# Programs that another compiler has made do the same: what one of them may do with the source, not
+# all do.
+newest_clang() {
+	needs clang-19
+	make -s -j"$(nproc)" B=.build/clang-19 CLANG=clang-19 OUT=.build/clang-19/utilbpf \
+		.build/clang-19/utilbpf .build/clang-19/test/test_script
+}
+
 needs() {
 	command -v "$1" >/dev/null && return
 	echo "there is no $1 here"
@@ -162,6 +170,10 @@ for t in .build/san/test_* .build/test/test_*; do
 	esac
 	[ -x "$t" ] && cmocka "$t"
 done
+check "the programs built by clang-19" newest_clang
+newest=.build/clang-19/utilbpf
+[ $status -eq 0 ] || newest=
+[ -z "$newest" ] || cmocka .build/clang-19/test/test_script
 suite "what is installed beside the program" python3 tests/dist/check.py
 # A minute in all; a moment each where the live tests are left out as well.
 suite "recordings" python3 tests/file/run.py
@@ -174,6 +186,7 @@ if [ -n "${NOLIVE:-}" ]; then
 else
 	check "valgrind" under_valgrind
 	suite "live" python3 tests/live/run.py
+	[ -z "$newest" ] || suite "live, programs built by clang-19" env TEST_TOOL="$newest" python3 tests/live/run.py
 	suite "serve" python3 tests/live/serve.py
 	suite "hostile conditions" python3 tests/live/hostile.py
 	suite "live, perf engine" python3 tests/live/perf.py

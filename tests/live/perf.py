@@ -485,6 +485,8 @@ def a_recording_for_perf():
         for args in [["script"], ["report", "--stdio"], ["report", "-D"]]:
             p = subprocess.run(["perf", args[0], "-i", path] + args[1:], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, check=False, cwd=d)
+            if b"isn't linked with libtraceevent" in p.stderr: # Ubuntu 24.04's
+                raise Skip("this perf is built without tracepoints")
             equal((p.returncode, p.stderr), (0, b""), "status and stderr of perf %s" % args)
             if args == ["script"]:
                 text = p.stdout.decode(errors="replace")

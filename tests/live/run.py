@@ -22,7 +22,7 @@ import time
 import traceback
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-TOOL = os.path.join(TOP, "utilbpf")
+TOOL = os.path.join(TOP, os.environ.get("TEST_TOOL", "utilbpf"))
 PROGS = os.path.join(TOP, ".build", "live")
 
 ONCPU = ["user_ns", "sys_ns", "irq_ns", "softirq_ns", "hv_ns", "busy_ns"]

@@ -605,12 +605,12 @@ def rate_is_what_proc_stat_says():
                 near(have * 1e6, want * 1e6, 0.03, "busy fraction")
                 # of the same scrapes: rate() by itself goes by when prometheus began to ask,
                 # which on a machine that stalls is not when it was answered
-                near(prom.value(rate % "") * 1e6, 1e6 * os.cpu_count() *
-                     prom.value("rate(utilbpf_accounted_seconds_total[%ds])" % seconds),
-                     0.001, "CPUs")
-                near(prom.value("sum(rate(utilbpf_group_seconds_total[%ds]))" % seconds) * 1e6,
-                     1e6 * prom.value("sum(rate(utilbpf_system_seconds_total[%ds]))" % seconds),
-                     0.01, "rate of all groups")
+                # and of one query, or a scrape lies between the two
+                near(prom.value(rate % "" + " / scalar(rate(utilbpf_accounted_seconds_total[%ds]))"
+                                % seconds) * 1e6, 1e6 * os.cpu_count(), 0.001, "CPUs")
+                near(prom.value("sum(rate(utilbpf_group_seconds_total[%ds])) / "
+                                "sum(rate(utilbpf_system_seconds_total[%ds]))"
+                                % (seconds, seconds)) * 1e6, 1e6, 0.01, "rate of all groups")
                 target, = prom.api("/api/v1/targets")["activeTargets"]
                 equal((target["health"], target["lastError"]), ("up", ""), "the target")
                 equal(prom.value("min_over_time(up[%ds])" % seconds), 1, "every scrape")
