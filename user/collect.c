@@ -839,9 +839,10 @@ static bool sums_any(const __u64 *ns)
 #define SEAT_TRIES 100
 
 /*
- * A completed copy of a CPU's record for tasks that have none of their own. One that another CPU
- * made to run there when this one was just seating somebody, flow_evict(), does not run: the CPU
- * says so, and not only while a switch lies between the copies of the two.
+ * A completed copy of a CPU's record for tasks that have none of their own. Nobody, whom another
+ * CPU made to run there when this one was just seating somebody, flow_evict(), does not run: the
+ * CPU says so, and not only while a switch lies between the copies of the two. Who is of the rest
+ * and known, so unwatched, runs when the record says it: the CPUs' records may be older copies.
  */
 static void shared_copy(const struct tables *t, uint32_t slot, struct acct_task *copy,
 			struct acct_cpu *cpu, const struct window *win)
@@ -851,7 +852,8 @@ static void shared_copy(const struct tables *t, uint32_t slot, struct acct_task 
 	cpu->task = 0; /* only of a task that runs is its CPU copied, too */
 	for (int i = 0; i < SEAT_TRIES && !seated; i++) {
 		task_copy(t, slot, copy, cpu);
-		seated = !acct_on_cpu(&copy->st) || cpu->slot == slot;
+		seated = !acct_on_cpu(&copy->st) || cpu->slot == slot ||
+			 (copy->st.flags & AS_UNWATCHED);
 	}
 	if (!seated)
 		copy->st.cls = AC_NONE;
