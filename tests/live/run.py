@@ -623,7 +623,9 @@ def sleep_of_a_sleeper():
 def stopped_while_stopped():
     needs_bpf()
     (t,), said = truths("stop", 0.5)
-    near(t.entry["stopped_ns"], said["stopped"], 0.01, "stopped")
+    # Who has stopped it hears of that late on a busy machine, or a moment before it leaves its CPU.
+    have = t.entry["stopped_ns"]
+    need(0.99 * said["least"] <= have <= said["most"], "stopped for %d ns, which took %s", have, said)
 
 
 @test

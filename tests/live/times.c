@@ -93,15 +93,18 @@ static pid_t child(void (*f)(void), int cpu)
 static void stop(void)
 {
 	pid_t pid = child(sleeper, -1);
-	uint64_t t;
+	uint64_t asked, seen, before;
 
 	nap(50000000);
+	asked = now_ns();
 	kill(pid, SIGSTOP);
 	waitpid(pid, NULL, WUNTRACED);
-	t = now_ns();
+	seen = now_ns();
 	nap(duration);
+	before = now_ns();
 	kill(pid, SIGCONT);
-	printf("stopped %llu\n", (unsigned long long)(now_ns() - t));
+	printf("least %llu\n", (unsigned long long)(before - seen));
+	printf("most %llu\n", (unsigned long long)(now_ns() - asked));
 	ended(pid);
 }
 
