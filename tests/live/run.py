@@ -619,13 +619,17 @@ def sleep_of_a_sleeper():
     near(c["sleep_ns"], said["slept"], 0.01, "the call's sleep")
 
 
+def stopped_as_said(t, said):
+    # Who has stopped it hears of that late on a busy machine, or a moment before it leaves its CPU.
+    have = t["stopped_ns"]
+    need(0.99 * said["least"] <= have <= said["most"], "stopped for %d ns, which took %s", have, said)
+
+
 @test
 def stopped_while_stopped():
     needs_bpf()
     (t,), said = truths("stop", 0.5)
-    # Who has stopped it hears of that late on a busy machine, or a moment before it leaves its CPU.
-    have = t.entry["stopped_ns"]
-    need(0.99 * said["least"] <= have <= said["most"], "stopped for %d ns, which took %s", have, said)
+    stopped_as_said(t.entry, said)
 
 
 @test
