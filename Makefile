@@ -19,7 +19,6 @@ endif
 BPFTOOL ?= $(firstword $(wildcard $(TOOLS)bpftool /usr/sbin/bpftool /usr/local/sbin/bpftool) bpftool)
 STRIP   := $(firstword $(shell command -v llvm-strip 2>/dev/null) $(wildcard /usr/lib/llvm-*/bin/llvm-strip) llvm-strip)
 B       := .build
-OUT     := utilbpf
 
 ifeq ($(V),1)
 Q :=
@@ -49,9 +48,9 @@ SRCS := $(wildcard user/*.c)
 OBJS := $(SRCS:user/%.c=$(B)/%.o)
 
 .PHONY: all
-all: $(OUT)
+all: utilbpf
 
-$(OUT): $(OBJS)
+utilbpf: $(OBJS)
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(SAN) $(LDFLAGS) -o $@ $^ $(LIBS)
 
