@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Every test, one after the other; the last lines say again what failed, and sum up. Exit status 1
-# when anything failed.
+# Every test, one after the other; the last lines say again what failed, and sum up; the very last one
+# names it all. Exit status 1 when anything failed.
 # `make check` calls it, with everything installed and ./utilbpf built.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -90,8 +90,8 @@ sources() {
 # all do.
 newest_clang() {
 	needs clang-19
-	make -s -j"$(nproc)" B=.build/clang-19 CLANG=clang-19 OUT=.build/clang-19/utilbpf \
-		.build/clang-19/utilbpf .build/clang-19/test/test_script
+	make -s -j"$(nproc)" B=.build/clang-19 CLANG=clang-19 .build/clang-19/utilbpf \
+		.build/clang-19/test/test_script
 }
 
 needs() {
@@ -194,4 +194,6 @@ fi
 
 echo "$what"
 echo "$passed passed, $failed failed, $skipped skipped"
+# Where only the last lines of a long run are kept, one line must do.
+[ "$failed" -eq 0 ] || echo "$what" | cut -c 1-160 | paste -s -d ';'
 [ "$failed" -eq 0 ]

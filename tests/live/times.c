@@ -90,6 +90,24 @@ static pid_t child(void (*f)(void), int cpu)
 	_exit(0);
 }
 
+/*
+ * Who waits for a child's stop hears of it before the child has left its CPU. The kernel says what a
+ * task is in only when it is off its CPU (proc_pid_syscall() waits for that), and "running" before.
+ */
+static void off_its_cpu(pid_t pid)
+{
+	char path[64], line[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", pid);
+	do {
+		f = fopen(path, "r");
+		if (!f || !fgets(line, sizeof(line), f))
+			die(path);
+		fclose(f);
+	} while (!strncmp(line, "running", 7));
+}
+
 static void stop(void)
 {
 	pid_t pid = child(sleeper, -1);
@@ -99,6 +117,7 @@ static void stop(void)
 	asked = now_ns();
 	kill(pid, SIGSTOP);
 	waitpid(pid, NULL, WUNTRACED);
+	off_its_cpu(pid);
 	seen = now_ns();
 	nap(duration);
 	before = now_ns();
