@@ -55,8 +55,10 @@ static void traced(int n)
 		_exit(0);
 	}
 	while (waitpid(pid, &status, 0) == pid && WIFSTOPPED(status)) {
-		uint64_t begin = now_ns();
+		uint64_t begin;
 
+		wait_off_cpu(pid);
+		begin = now_ns();
 		nap(NS_PER_S * 3 / 100);
 		if (ptrace(PTRACE_CONT, pid, NULL, NULL))
 			die("PTRACE_CONT");

@@ -44,6 +44,24 @@ static inline void nap(uint64_t ns)
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
 }
 
+/*
+ * Who waits for a child's stop hears of it before the child has left its CPU. The kernel says what
+ * a task is in only when it is off its CPU, proc_pid_syscall() sees to that, and "running" before.
+ */
+static inline void wait_off_cpu(pid_t pid)
+{
+	char path[64], line[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", pid);
+	do {
+		f = fopen(path, "r");
+		if (!f || !fgets(line, sizeof(line), f))
+			die(path);
+		fclose(f);
+	} while (!strncmp(line, "running", 7));
+}
+
 /* On the CPU, in user mode: the clock is read through the vDSO. */
 static inline void spin_until(uint64_t end)
 {

@@ -90,41 +90,36 @@ static pid_t child(void (*f)(void), int cpu)
 	_exit(0);
 }
 
-/*
- * Who waits for a child's stop hears of it before the child has left its CPU. The kernel says what a
- * task is in only when it is off its CPU (proc_pid_syscall() waits for that), and "running" before.
- */
-static void off_its_cpu(pid_t pid)
+/* Told where it has a CPU again: its wakeup was before. */
+static void continued(int sig)
 {
-	char path[64], line[256];
-	FILE *f;
+	(void)sig;
+	shared[1] = now_ns();
+}
 
-	snprintf(path, sizeof(path), "/proc/%d/syscall", pid);
-	do {
-		f = fopen(path, "r");
-		if (!f || !fgets(line, sizeof(line), f))
-			die(path);
-		fclose(f);
-	} while (!strncmp(line, "running", 7));
+static void stopped(void)
+{
+	signal(SIGCONT, continued);
+	sleeper();
 }
 
 static void stop(void)
 {
-	pid_t pid = child(sleeper, -1);
+	pid_t pid = child(stopped, -1);
 	uint64_t asked, seen, before;
 
 	nap(50000000);
 	asked = now_ns();
 	kill(pid, SIGSTOP);
 	waitpid(pid, NULL, WUNTRACED);
-	off_its_cpu(pid);
+	wait_off_cpu(pid);
 	seen = now_ns();
 	nap(duration);
 	before = now_ns();
 	kill(pid, SIGCONT);
-	printf("least %llu\n", (unsigned long long)(before - seen));
-	printf("most %llu\n", (unsigned long long)(now_ns() - asked));
 	ended(pid);
+	printf("least %llu\n", (unsigned long long)(before - seen));
+	printf("most %llu\n", (unsigned long long)(shared[1] - asked));
 }
 
 int main(int argc, char **argv)
