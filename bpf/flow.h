@@ -76,6 +76,8 @@ static __always_inline bool who_is_kernel(flow_who p, const bool btf);
 /* When it was made, and how long it has run by the scheduler's count; ns. */
 static __always_inline __u64 who_born(flow_who p, const bool btf);
 static __always_inline __u64 who_ran(flow_who p, const bool btf);
+/* How often it has left a CPU by the scheduler's count, as far as that goes. */
+static __always_inline __u32 who_switches(flow_who p, const bool btf);
 /*
  * When the task that c believes in has left, as far as that can be told, at most now; *cls: for
  * which off-CPU class, AC_NONE when it is dead.
@@ -285,15 +287,24 @@ acct_inline __u64 flow_mark(__u64 mark, __u32 slot, __u32 cpu)
 	return flow_selects_users() ? mark + MARK_USER : mark;
 }
 
+/* p, whose record is t, runs on c from then on. */
+acct_inline void flow_seated(struct acct_cpu *c, flow_who p, const struct acct_task *t, __u64 now,
+			     const bool btf)
+{
+	c->gen = t->tag >> 32;
+	c->seated = now;
+	c->ran = who_ran(p, btf);
+	if (acct_unlikely(t->st.mode == AC_BUSY))
+		c->switches = who_switches(p, btf); /* see flow_absent() */
+}
+
 acct_inline void flow_seat(struct acct_cpu *c, flow_who p, __u32 slot, struct acct_task *t,
 			   const struct acct_now *n, const bool btf)
 {
 	c->task = who_address(p);
 	c->slot = slot;
 	c->mark = flow_mark(who_mark(p, btf), slot, n->cpu);
-	c->gen = t->tag >> 32;
-	c->seated = n->now;
-	c->ran = who_ran(p, btf);
+	flow_seated(c, p, t, n->now, btf);
 	c->moves = n->moves;
 	if (flow_selects_users())
 		c->uid = who_uid(p, btf);
@@ -903,9 +914,7 @@ acct_inline bool flow_switch_quick(flow_who prev, struct acct_task *t, __u8 cls,
 	c->task = who_address(next);
 	c->slot = nt->slot;
 	c->mark = who_mark(next, btf);
-	c->gen = nt->tag >> 32;
-	c->seated = now;
-	c->ran = who_ran(next, btf);
+	flow_seated(c, next, nt, now, btf);
 	if (flow_selects_users()) {
 		c->mark += MARK_USER;
 		c->uid = who_uid(next, btf);
@@ -1275,9 +1284,10 @@ acct_inline void flow_seed_end(struct acct_link *l, __u32 slot, __u32 cpu, bool 
 #define ABSENT_NS 20000000ULL
 
 /*
- * p runs here, as the chain of switches has it, but nothing has told of it for long: it may have
- * left and come back unseen. When the scheduler has counted much less run time than has passed (its
- * count lags by a tick, and leaves interrupts out), the CPU was idle in between.
+ * p runs here, as the chain of switches has it, but nothing has told of it for long. When it has
+ * left a CPU since, it did that and came back unseen; and when the scheduler has counted much less
+ * run time than has passed (its count lags by a tick, and leaves interrupts out), the CPU was idle
+ * in between. The count of time alone would not do: what a hypervisor takes is not in it.
  */
 acct_inline void flow_absent(flow_who p, struct acct_cpu *c, struct acct_now *n, const bool btf)
 {
@@ -1287,6 +1297,8 @@ acct_inline void flow_absent(flow_who p, struct acct_cpu *c, struct acct_now *n,
 	__u64 now = n->now;
 
 	if (!t || !idle || t->st.cls != AC_BUSY || c->slot < SLOT_FIRST(FLOW_NCPUS))
+		return;
+	if (c->switches == who_switches(p, btf))
 		return;
 	if ((__s64)away < (__s64)ABSENT_NS || away < (n->now - c->seated) / 4)
 		return;

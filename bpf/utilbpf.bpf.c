@@ -152,6 +152,11 @@ static __always_inline __u64 who_ran(struct task_struct *p, const bool btf)
 	return GET(btf, p, se.sum_exec_runtime);
 }
 
+static __always_inline __u32 who_switches(struct task_struct *p, const bool btf)
+{
+	return GET(btf, p, nvcsw) + GET(btf, p, nivcsw);
+}
+
 /* By the scheduler's own count of its run time. */
 static __always_inline __u64 who_left(const struct acct_cpu *c, const struct acct_task *old,
 				      const struct acct_now *n, __u8 *cls)

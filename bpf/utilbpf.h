@@ -366,6 +366,7 @@ struct acct_cpu {
 	__u64 seated; /* since when its task runs here */
 	__u64 ran; /* its sum_exec_runtime then: tells when it left, should that event be missed */
 	__u32 uid; /* of the running task, where users are selected */
+	__u32 switches; /* its own count of them then, while nothing tells what it does */
 	/* written by interrupt programs only */
 	__u32 irq_epoch;
 	__u64 last;		  /* up to here the top frame is charged */
@@ -388,6 +389,7 @@ struct acct_cpu {
 	__u64 folded; /* ended tasks that are not told one by one */
 	/* written by the program that sees CPUs go and come: when there is no other for this one */
 	__u32 partial[2]; /* by parity, the last window that this CPU was not online for all of */
+	__u64 pad[7];
 };
 
 /*

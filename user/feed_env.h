@@ -266,6 +266,12 @@ static __always_inline __u64 who_ran(struct utask *u, const bool btf)
 	return 0;
 }
 
+static __always_inline __u32 who_switches(struct utask *u, const bool btf)
+{
+	(void)u, (void)btf;
+	return 0;
+}
+
 /* Its exit was seen: so what was missed is its last switch. */
 static __always_inline __u64 who_left(const struct acct_cpu *c, const struct acct_task *old,
 				      const struct acct_now *n, __u8 *cls)

@@ -74,6 +74,8 @@ struct task_struct {
 	pid_t tgid;
 	unsigned int in_iowait : 1;
 	struct task_struct *group_leader;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
 	__u64 start_time;
 	struct task_struct *real_parent;
 	const struct cred *cred;

@@ -278,6 +278,12 @@ acct_inline __u64 who_ran(__u32 who, const bool btf)
 	return 0;
 }
 
+acct_inline __u32 who_switches(__u32 who, const bool btf)
+{
+	(void)who, (void)btf;
+	return 0;
+}
+
 acct_inline __u64 who_left(const struct acct_cpu *c, const struct acct_task *old,
 			   const struct acct_now *n, __u8 *cls)
 {
