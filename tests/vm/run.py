@@ -19,8 +19,10 @@ import fcntl
 import glob
 import os
 import queue
+import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -49,9 +51,9 @@ ARCHES = {
 
 # A step: what runs in the guest, as which engine, with which environment; more: when there is time.
 Step = collections.namedtuple("Step", "engine tests env more", defaults=("", ()))
-# takes: seconds to its verdict with a CPU of its own.
-Guest = collections.namedtuple("Guest", "name arch kernel steps about append machine smp mem takes",
-                               defaults=("", "", (), 2, "1G", 60))
+# takes: seconds to its verdict with a CPU of its own; held_up: its emulator is stopped now and then.
+Guest = collections.namedtuple("Guest", "name arch kernel steps about append machine smp mem takes held_up",
+                               defaults=("", "", (), 2, "1G", 60, False))
 # A host that is busy may keep a guest's CPU from running for many seconds: that is no lock-up, and
 # no timer that does not work.
 PATIENT = "no_timer_check watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=200"
@@ -66,6 +68,8 @@ REST = MORE + ["no_call_lost_at_a_boundary", "generations_of_images", "kernel_th
                "status_of_the_command", "report_into_a_file", "descendants_and_nobody_else",
                "intervals_and_durations", "levels", "without_privilege", "no_room_for_the_report",
                "nothing_left_behind"]
+# Whether a task is held up in the kernel is chance: not oncpu_in_the_kernel.
+HELD_UP = MORE + LAWS + [t for t in REST if t not in MORE + ["oncpu_in_the_kernel"]]
 HOTPLUG = ["cpu_leaves_and_comes_back"]
 RINGS = ["rings_of_a_cpu_that_leaves", "rings_without_a_cpu"]
 HCALLS = ["hypervisor_calls_agree", "hypervisor_calls_take_time"]
@@ -109,6 +113,8 @@ GUESTS = [
         Step("perf, CPU hotplug", RINGS[:1], "", RINGS[1:])], takes=40),
     Guest("ppc64el-6.12", "ppc64el", POWER_6_12, [
         VERIFY, Step("bpf", FEW[:1] + HCALLS[:1], "", FEW[1:] + MORE)], "radix MMU, XIVE", takes=90),
+    Guest("amd64-6.12-held-up", "amd64", DEBIAN_6_12, [
+        Step("bpf", HELD_UP[:1], "", HELD_UP[1:])], "held up by its host", takes=60, held_up=True),
     Guest("amd64-6.12-64cpus", "amd64", DEBIAN_6_12, [Step("bpf", ["many_cpus"])], "64 CPUs",
           smp=64, mem="2G", takes=90),
     Guest("ppc64el-6.12-xics", "ppc64el", POWER_6_12, [
@@ -219,12 +225,23 @@ def qemu(guest, kernel, initrd):
             "console=%s quiet panic=-1 %s %s" % (a.console, PATIENT, guest.append)]
 
 
+def hold_up(p):
+    """As a hypervisor that has no CPU for the guest: its clock goes on, and no time of its tasks."""
+    while p.poll() is None:
+        time.sleep(random.uniform(0.05, 0.6))
+        p.send_signal(signal.SIGSTOP)
+        time.sleep(random.uniform(0.02, 0.3))
+        p.send_signal(signal.SIGCONT)
+
+
 def boot(guest, argv, log):
     """What the guest printed, line by line, and its status; None: it did not come to its end."""
     p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT)
     timer = threading.Timer(LIMIT, p.kill)
     timer.start()
+    if guest.held_up:
+        threading.Thread(target=hold_up, args=(p,), daemon=True).start()
     lines, status, begin = [], None, time.monotonic()
     with open(log, "w", encoding="utf-8") as f:
         for raw in p.stdout:
