@@ -389,7 +389,7 @@ struct acct_cpu {
 	__u64 folded; /* ended tasks that are not told one by one */
 	/* written by the program that sees CPUs go and come: when there is no other for this one */
 	__u32 partial[2]; /* by parity, the last window that this CPU was not online for all of */
-	__u64 pad[7];
+	__u64 pad[7];	  /* to whole cache lines */
 };
 
 /*
