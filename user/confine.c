@@ -162,7 +162,6 @@ static const int allowed[] = {
 	SCMP_SYS(rt_sigreturn),
 	SCMP_SYS(sigreturn),
 	SCMP_SYS(restart_syscall),
-	SCMP_SYS(membarrier), /* a late boundary */
 	SCMP_SYS(sched_yield),
 	SCMP_SYS(tgkill), /* abort() */
 	SCMP_SYS(exit),
